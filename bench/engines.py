@@ -22,6 +22,7 @@ from bench.contestants import (
 )
 from bench.copies import copy_first_run
 from bench.figures import Figure, align
+from bench.waiting import WORK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,19 +34,22 @@ SIZES = (10_000, 100_000)
 ANSWERS = 200
 READY = 1_200
 """So many that they last longer than the start of four workers, which takes about a second."""
+READY_OF_TEMPORAL = 300
+READY_WORKING = 240
+"""For each worker, of runs whose second step takes a tenth of a second."""
 WORKERS = (1, 2, 4)
 BLOCKED = 4
 WITHIN_SECONDS = 600.0
 ANSWERED_WITHIN_SECONDS = 120.0
-TAKEN_OVER_WITHIN_SECONDS = 30.0
+TAKEN_OVER_WITHIN_SECONDS = 15.0
 
 LIMIT_P50_MILLISECONDS = 15.0
 LIMIT_P99_MILLISECONDS = 100.0
 LIMIT_TAKEOVER_SECONDS = 10.0
 
 _SETTLE_SECONDS = 2.0
-# Long enough to meet an engine that looks once a second at any moment.
-_PAUSE_SECONDS = 0.25
+# Up to so long, so that the answers meet an engine that looks once a second at any moment.
+_PAUSE_SECONDS = 0.1
 _CHANCE = 5
 # Workers do not begin at the same moment, and the last runs do not fill all slots.
 _FROM, _TO = 0.3, 0.95
@@ -115,10 +119,15 @@ def measure(
                 print(f"  {side.name}: {size:,} waiting …", file=sys.stderr)
                 held.append(gather(Held(side.name, size), _hold(side, backend, size)))
                 print(f"    {held[-1]}", file=sys.stderr)
-            print(f"  {side.name}: {ready} ready runs, and a killed worker …", file=sys.stderr)
-            paces.append(gather(Pace(side.name), _pace(side, backend, ready)))
+            print(f"  {side.name}: ready runs, and a killed worker …", file=sys.stderr)
+            number = min(ready, READY_OF_TEMPORAL) if side.uses_temporal else ready
+            paces.append(gather(Pace(side.name), _pace(side, backend, number)))
             print(f"    {paces[-1]}", file=sys.stderr)
-    return _figures(held, paces[0]), _lines(sides, held, paces)
+            if side is sides[0]:
+                working = Pace(f"{side.name}, {WORK_SECONDS:g} s of work")
+                paces.append(gather(working, _pace_working(side, backend)))
+                print(f"    {paces[-1]}", file=sys.stderr)
+    return _figures(held, *paces[:2]), _lines(sides, held, paces)
 
 
 def _hold(side: Contestant, backend: Backend, size: int) -> Iterator[tuple[str, float]]:
@@ -183,9 +192,20 @@ def _pace(side: Contestant, backend: Backend, ready: int) -> Iterator[tuple[str,
     yield "others_percent", since.others_percent(own)
 
 
-def _count_runs(stage: Stage, ready: int, workers: int) -> tuple[float, float]:
+def _pace_working(side: Contestant, backend: Backend) -> Iterator[tuple[str, float]]:
+    """Measure the pace of runs in which the workers mostly wait, as for agents."""
+    since, servers, own = Since(), backend.cpu_seconds(), 0.0
+    for name, workers in zip(("one", "two", "four"), WORKERS, strict=True):
+        with _open_stage(side, backend) as stage:
+            rate, used = _count_runs(stage, READY_WORKING * workers, workers, "fill-working")
+        own += used
+        yield name, rate
+    yield "others_percent", since.others_percent(own + backend.cpu_seconds() - servers)
+
+
+def _count_runs(stage: Stage, ready: int, workers: int, fill: str = "fill") -> tuple[float, float]:
     """Let workers drive runs that were made ready before; return how many a second, and their CPU."""
-    own = _make_ready(stage, ready, workers)
+    own = _make_ready(stage, ready, workers, fill)
     with ExitStack() as stack:
         running = [
             stack.enter_context(
@@ -199,13 +219,13 @@ def _count_runs(stage: Stage, ready: int, workers: int) -> tuple[float, float]:
     return (last - first) / (ends[last] - ends[first]), own
 
 
-def _make_ready(stage: Stage, ready: int, workers: int) -> float:
+def _make_ready(stage: Stage, ready: int, workers: int, fill: str = "fill") -> float:
     """Bring runs to their wait and answer them, while no worker is there; return the CPU time."""
     own = 0.0
     shares = workers if stage.side.keeps_its_runs else 1
     part = ready // shares
     for n in range(shares):
-        with stage.start("fill", part, n * part, DBOS__VMID=f"w{n}") as child:
+        with stage.start(fill, part, n * part, DBOS__VMID=f"w{n}") as child:
             child.hear(WITHIN_SECONDS)
             own += cpu(child)
     with stage.start("answer", ready) as teller:
@@ -256,17 +276,16 @@ def _wait_for_file(path: str) -> None:
         time.sleep(0.01)
 
 
-def _figures(held: list[Held], pace: Pace) -> list[Figure]:
+def _figures(held: list[Held], pace: Pace, working: Pace) -> list[Figure]:
     """Return the figures of our default, at the largest size, with their limits."""
     largest = [found for found in held if found.who == pace.who][-1]
     at = f"procrastinate, {largest.size:,} runs wait"
-    one, four = pace.one, pace.four
-    rates = f"{one or 0:.0f} against {four or 0:.0f} ready runs a second"
     wanted = (
         ("answer to next step, p50", largest.p50, "ms", LIMIT_P50_MILLISECONDS, at),
         ("answer to next step, p99", largest.p99, "ms", LIMIT_P99_MILLISECONDS, at),
         ("takeover after kill −9", pace.takeover, "s", LIMIT_TAKEOVER_SECONDS, "procrastinate"),
-        ("pace of 1 worker against 4", one and four and one / four, "×", 1.0, rates),
+        ("pace of 1 worker against 4", *_compare(pace)),
+        (f"the same, {WORK_SECONDS:g} s of work in each run", *_compare(working)),
     )
     return [
         Figure(what, value, unit, limit, detail)
@@ -275,6 +294,13 @@ def _figures(held: list[Held], pace: Pace) -> list[Figure]:
         else Figure(what, float("inf"), unit, limit, largest.shortfall or pace.shortfall)
         for what, value, unit, limit, detail in wanted
     ]
+
+
+def _compare(pace: Pace) -> tuple[float | None, str, float, str]:
+    """Return the share of one worker in the pace of four, with its limit and both paces."""
+    share = pace.one / pace.four if pace.one and pace.four else None
+    rates = f"{pace.one or 0:.0f} against {pace.four or 0:.0f} ready runs a second"
+    return share, "×", 1.0, rates
 
 
 def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list[str]:

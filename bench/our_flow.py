@@ -51,17 +51,22 @@ def give(store: Store, ask_id: str) -> None:
     answer_ask.answer(store, ask_id, CALLER, Given("yes"))
 
 
-def fill(number: int, first: int = 0) -> None:
-    """Bring this many runs to the point where they wait."""
+def fill(number: int, first: int = 0, flow: str = "wait") -> None:
+    """Bring this many runs of a flow to the point where they wait."""
     store = wiring.open_store()
     if not store.dispatches:
         # Making them is not measured, and every engine on SQLite does it like this.
         store.connection.rows("PRAGMA synchronous = OFF")
     driver = runtime.build_driver(store)
     for index in range(first, first + number):
-        check_parked(driver.drive(begin(store, "wait", index)))
+        check_parked(driver.drive(begin(store, flow, index)))
     print("waiting", flush=True)
     threading.Event().wait()
+
+
+def fill_working(number: int, first: int = 0) -> None:
+    """Do the same with runs whose second step takes a while."""
+    fill(number, first, "wait_then_work")
 
 
 def answer(number: int = 0) -> None:
@@ -115,5 +120,8 @@ def replay(number: int) -> None:
 
 
 if __name__ == "__main__":
-    verbs = {"fill": fill, "answer": answer, "block": block, "steps": steps, "replay": replay}
+    verbs = {
+        "fill": fill, "fill-working": fill_working, "answer": answer, "block": block,
+        "steps": steps, "replay": replay,
+    }  # fmt: skip
     verbs[sys.argv[1]](*map(int, sys.argv[3:]))

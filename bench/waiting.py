@@ -5,6 +5,9 @@ import time
 from gatebell import flow, pause
 from gatebell.api.flows import step
 
+WORK_SECONDS = 0.1
+"""A step of `wait_then_work` waits for so long, as for the reply of an agent."""
+
 
 def append(word: str, number: int) -> int:
     with open("ledger", "a", encoding="utf-8") as ledger:
@@ -22,6 +25,12 @@ def block_once(number: int) -> int:
     return number
 
 
+def work(number: int) -> int:
+    append("second", number)
+    time.sleep(WORK_SECONDS)
+    return number
+
+
 def count(number: int) -> int:
     return number
 
@@ -32,6 +41,15 @@ def wait(prompt: str) -> bool:
     step(append, "first", number)
     answer = pause("Go on?")
     step(append, "second", number)
+    return bool(answer)
+
+
+@flow
+def wait_then_work(prompt: str) -> bool:
+    number = int(prompt)
+    step(append, "first", number)
+    answer = pause("Go on?")
+    step(work, number)
     return bool(answer)
 
 

@@ -407,17 +407,20 @@ def test_tables_have_the_columns_of_sqlite(store, tmp_path):
 @pytest.mark.proves("PG-1")
 def test_triggers_note_every_compared_column(dsn):
     with psycopg.connect(dsn) as raw:
-        found = dict(
-            raw.execute(
-                "SELECT tgrelid::regclass::text, encode(tgargs, 'escape') FROM pg_trigger "
-                "WHERE tgname = 'noted'"
-            ).fetchall()
-        )
-    noted = {table: set(columns.split("\\000")) - {""} for table, columns in found.items()}
-    for name, table in TABLES.items():
-        if table.is_compared:
-            assert noted.pop(name) >= {*table.key, *table.changing}, name
-    assert noted == {}
+        found = raw.execute(
+            "SELECT tgrelid::regclass::text, prosrc, pg_get_triggerdef(pg_trigger.oid) "
+            "FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid "
+            "WHERE tgname IN ('noted', 'noted_change')"
+        ).fetchall()
+    wanted = {
+        name: {*table.key, *table.changing} for name, table in TABLES.items() if table.is_compared
+    }
+    assert sorted(table for table, *_ in found) == sorted([*wanted] * 2)
+    for name, function, trigger in found:
+        noted = {row: set(re.findall(rf'{row}\."?(\w+)', function)) for row in ("OLD", "NEW")}
+        assert noted["OLD"] == noted["NEW"] >= wanted[name], name
+        if "UPDATE" in trigger:
+            assert set(re.findall(r'(?i)old\."?(\w+)', trigger)) == noted["OLD"], name
 
 
 @pytest.mark.proves("PG-1")

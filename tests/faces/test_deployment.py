@@ -82,6 +82,8 @@ def test_servers_wait_for_migrate_and_are_probed():
         assert one["depends_on"]["migrate"]["condition"] == "service_completed_successfully"
         assert "/api/ready" in one["healthcheck"]["test"][-1]
         assert one["stop_grace_period"] == "30s"
+    # While its image sets the database up, the server answers on its socket, and then ends again.
+    assert "--host=127.0.0.1" in services["postgres"]["healthcheck"]["test"]
     settings = services["postgres"]["command"]
     assert "max_wal_size=512MB" in settings
     caddy = (FOLDER / "Caddyfile").read_text(encoding="utf-8")

@@ -157,6 +157,20 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     Heartbeat(house.store).stop()
 
 
+@pytest.mark.proves("HOST-50")
+def test_step_renews_a_lease_that_is_a_third_over(house):
+    leases = []
+
+    def work(seconds):
+        leases.append(house.run().lease_until)
+        house.clock.advance(seconds)
+
+    house.start(lambda _: [step(work, seconds) for seconds in (9, 2, 0)])
+    house.drive()
+    assert leases[0] == leases[1]
+    assert (leases[2] - leases[1]).total_seconds() == 11
+
+
 @pytest.mark.proves("HOST-10")
 def test_one_write_extends_all_leases(house, monkeypatch):
     monkeypatch.setattr(claims, "_BEAT_SECONDS", 0.001)

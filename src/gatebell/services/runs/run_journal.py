@@ -24,7 +24,7 @@ from gatebell.errors import (
 )
 from gatebell.ports.workspaces import Place
 from gatebell.services import freezes
-from gatebell.services.runs.claims import LEASE
+from gatebell.services.runs.claims import renew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class Drive:
             if after.state == RunState.RUNNING:
                 # A recorded call proves progress since the crashes before it.
                 crash_count = 0 if change.calls else after.crash_count
-                lease = None if after.is_kept else self.store.now() + LEASE
+                lease = None if after.is_kept else renew(after.lease_until, self.store.now())
                 after = after._replace(lease_until=lease, crash_count=crash_count)
             self.lost = not self.store.runs.change(change._replace(run=after), self.run)
             if self.lost:
