@@ -157,7 +157,7 @@ def test_heartbeat_renews_claims_and_survives_errors(house, monkeypatch):
     Heartbeat(house.store).stop()
 
 
-@pytest.mark.proves("HOST-50")
+@pytest.mark.proves("HOST-18")
 def test_step_renews_a_lease_that_is_a_third_over(house):
     leases = []
 
