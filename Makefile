@@ -13,13 +13,13 @@ setup: .venv/ready
 # not know the settings of pip.
 .venv/ready: pyproject.toml requirements.lock
 	@echo "Setting up in .venv; the first time this takes a minute …"
-	$(PYTHON) -m venv .venv
-	awk '/^[^ ]/ { wanted = /^uv==/ } wanted' requirements.lock > .venv/uv.lock
-	$(PIP) --require-hashes --only-binary :all: -r .venv/uv.lock \
+	@$(PYTHON) -m venv .venv
+	@awk '/^[^ ]/ { wanted = /^uv==/ } wanted' requirements.lock > .venv/uv.lock
+	@$(PIP) --require-hashes --only-binary :all: -r .venv/uv.lock \
 		&& $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python --require-hashes -r requirements.lock \
 		|| $(PIP) --require-hashes -r requirements.lock
-	$(PIP) --no-deps --no-build-isolation -e .
-	touch $@
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
 
 run: setup
 	@$(BIN)/gate demo

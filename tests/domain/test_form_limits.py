@@ -86,7 +86,7 @@ def test_part_in_another_language_is_refused_and_hidden():
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        ("[1", """ (is it JSON?): expected an object, got "[1\""""),
+        ("[1", """ (is it JSON such as {"a": …}?): expected an object, got "[1\""""),
         (
             {"a": ["x", 1, "y"]},
             """: a/0: expected a whole number, got "x"; a/2: expected a whole number, got "y\"""",

@@ -10,6 +10,7 @@ from tests.support.sessions import Desk
 from tests.support.waiting import eventually
 
 from gatebell.app.wiring import open_store
+from gatebell.cli.runs.work_line import describe_work
 
 
 @pytest.mark.proves("S2-76")
@@ -49,6 +50,7 @@ def test_run_is_ready_before_and_stuck_after_a_kill(world):
     RunProject(world)
     assert world.ada.gate("run", "simple", "--detach").code == 0
     assert world.store.runs.get(1).state == "ready" and " ready " in world.ada.gate("list").out
+    assert describe_work(world.store, 1) == ("ready, waits for a process that drives it", False)
     killed = world.ada.gate("kill", "1", "--reason", "not now")
     assert killed.out == "Run 1 marked as stuck: not now\n"
     assert world.store.runs.get(1).state == "stuck" and " stuck " in world.ada.gate("list").out

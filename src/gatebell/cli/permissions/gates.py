@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from gatebell.app.environment import project, project_key
 from gatebell.cli.identity import add_identity, open_backend
-from gatebell.cli.screen import print_json, short
+from gatebell.cli.screen import columns, print_json, short
 from gatebell.cli.verbs import add_verbs
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.rules import scope_words
+from gatebell.domain.text.display import cell, inert_line
 from gatebell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from gatebell.ports.backends.backend import Backend
 
 _KINDS = {"add": RuleKind.ASK, "deny": RuleKind.DENY}
+
+_BESIDE_PATTERN = 36
+"""The columns of the id, the kind and the usual scope."""
+_LEAST_SCOPE = 8
 
 _VERBS = {
     "list": "list the rules",
@@ -87,8 +92,12 @@ def _list(backend: Backend, as_json: bool) -> int:
     if as_json:
         print_json([{"id": r.id, "kind": r.kind, **_describe_rule(r)} for r in rules])
         return 0
+    longest = max((len(rule.pattern) for rule in rules), default=0)
+    width = max(16, min(longest, columns() - _BESIDE_PATTERN))
     for rule in rules:
-        print(f"{rule.id:9} {rule.kind:5} {short(rule.pattern)}  {short(scope_words(rule))}")
+        line = f"{rule.id:9} {rule.kind:5} {cell(rule.pattern, width)}"
+        room = columns() - len(line) - 2
+        print(f"{line}  {inert_line(scope_words(rule), room)}" if room > _LEAST_SCOPE else line)
     if not rules:
         print("There are no gates. Run gate install claude, or gate gates add 'Bash(git push *)'")
     return 0

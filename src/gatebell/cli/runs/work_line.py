@@ -48,6 +48,8 @@ def describe_work(store: Store, run_id: int) -> Work:
         return Work(f"waits for a person, {since}")
     if run.ready_at and run.ready_at > now:
         return Work(f"sleeps, {age((run.ready_at - now).total_seconds())} left")
+    if run.state == RunState.READY:
+        return Work("ready, waits for a process that drives it")
     return Work("running", is_busy=True)
 
 

@@ -40,6 +40,7 @@ _TYPES = {
 _MAX_SHOWN = 80
 _MAX_WEIGHT = 5_000
 _MAX_FAULTS = 100
+_MAX_FIELDS = 3
 
 
 def _refuse_fetch(uri: str) -> Any:
@@ -57,8 +58,15 @@ def check_form(schema: Any, value: Any) -> None:
     if errors:
         secret = has_hidden(schema)
         faults = "; ".join(_describe_fault(error, secret) for error in errors)
-        hint = " (is it JSON?)" if isinstance(value, str) else ""
+        hint = f" (is it JSON{_show_fields(schema)}?)" if isinstance(value, str) else ""
         raise InvalidAnswerError(f"the answer does not fit the form{hint}: {faults}")
+
+
+def _show_fields(schema: Any) -> str:
+    """Return the beginning of the JSON that a form takes; '' if it names no fields."""
+    fields = schema.get("properties") if isinstance(schema, dict) else None
+    names = [json.dumps(name) for name in list(fields or {})[:_MAX_FIELDS]]
+    return f" such as {{{', '.join(f'{name}: …' for name in names)}}}" if names else ""
 
 
 def faults(schema: Any, value: Any) -> list[tuple[str, str]]:
