@@ -136,7 +136,7 @@ def _between(monkeypatch, port, name, deed):
 
 @pytest.mark.proves("LESS-10", "LAW-9")
 @pytest.mark.parametrize("makes", ["promote", "always"])
-def test_objection_ends_a_grant_that_was_made_meanwhile(store, monkeypatch, makes):
+def test_objection_ends_a_grant_made_at_its_time(store, monkeypatch, makes):
     """The grant is made after the answer has looked at the rules."""
     for number in range(3):
         decide(store, f"npm test {number}")
@@ -161,7 +161,7 @@ def test_objection_ends_a_grant_that_was_made_meanwhile(store, monkeypatch, make
 
 @pytest.mark.proves("LESS-10")
 @pytest.mark.parametrize("makes", ["promote", "always"])
-def test_grant_is_not_made_after_an_objection_that_came_meanwhile(store, monkeypatch, makes):
+def test_objection_prevents_a_grant_made_at_its_time(store, monkeypatch, makes):
     """The objection comes after history was looked through, and no rule compares any more."""
     for number in range(3):
         decide(store, f"npm test {number}")

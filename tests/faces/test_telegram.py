@@ -302,7 +302,7 @@ def test_call_is_shown_whole_or_not_approved(room, service):
 
 
 @pytest.mark.proves("CHAT-1", "CHAT-6")
-def test_what_is_not_shown_cannot_be_chosen(room, service):
+def test_hidden_option_cannot_be_chosen(room, service):
     """A file is not shown, and so are long options below a long context."""
     room.listen()
     asked = ask(room.store, "Send this?")

@@ -379,7 +379,7 @@ def test_axe_finds_nothing_and_pages_fit_the_screen(web, tab, size, scheme):
 
 
 @pytest.mark.proves("WEB-118")
-def test_ask_on_a_phone_begins_at_the_top_and_has_no_sign_out(web, tab):
+def test_ask_on_a_phone_begins_without_sign_out(web, tab):
     asked = push(web)
     page = tab(f"/asks/{asked.id}", size=PHONE)
     assert page.get_by_role("heading", level=1).bounding_box()["y"] < 140

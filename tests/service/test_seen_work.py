@@ -120,7 +120,7 @@ def test_run_is_seen_with_its_questions(store, gone):
         (None, TaskEnd(TaskState.CLOSED, "")),
     ],
 )
-def test_result_of_a_completed_run_is_that_of_its_task(store, result, found):
+def test_completed_run_has_the_result_of_its_task(store, result, found):
     run = add_run(store, task="tm-1", state="completed", result=result)
     assert find_end(store, run) == found
     assert find_end(store, run._replace(task="")) is None
@@ -131,7 +131,7 @@ def test_result_of_a_completed_run_is_that_of_its_task(store, result, found):
 @pytest.mark.parametrize(
     ("deed", "state"), [(backlog.close, TaskState.CLOSED), (backlog.defer, TaskState.DEFERRED)]
 )
-def test_person_who_ends_a_task_is_named_in_its_run(store, deed, state):
+def test_run_names_the_person_who_ended_its_task(store, deed, state):
     task = add_task(store, "Login")
     run = taken_up(store, task)
     deed(store, task.id, ADA, "not needed")

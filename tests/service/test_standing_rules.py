@@ -187,7 +187,7 @@ def test_history_is_looked_through_again_before_a_promotion(store):
 
 @pytest.mark.proves("LESS-10", "LAW-9")
 @pytest.mark.parametrize("how", [NO, CHANGED, NOTED])
-def test_objection_ends_a_grant_that_would_have_allowed_the_call(store, how):
+def test_objection_ends_the_grant_of_its_call(store, how):
     approve_tests(store)
     waiting, gated = ask_about(store, "npm test x"), ask_about(store, "npm test --live")
     shadow = standing_rules.begin_shadow(store, ADA, "/p", TESTS)
