@@ -501,7 +501,7 @@ def test_person_picks_one_of_several_asks_of_a_run(store):
 
 @pytest.mark.proves("LESS-11", "LESS-7")
 @pytest.mark.parametrize("size", [(100, 40), (40, 12)])
-def test_kind_of_call_is_allowed_always_by_a_capital_letter(store, size):
+def test_capital_letter_allows_a_kind_of_call_always(store, size):
     for number in range(3):
         decide(store, f"npm test {number}")
     ask = ask_about(store, "npm test x")

@@ -45,7 +45,7 @@ def secret_of(made):
 
 
 @pytest.mark.proves("SETUP-11")
-def test_each_phone_has_a_token_of_its_own_and_is_signed_out_alone(store):
+def test_each_phone_has_its_own_token(store):
     first = sign_in.add_person(store, a_person(), "ada")
     assert sign_in.add_person(store, a_person(), "ada") is None
     made = [sign_in.make_link(store, a_person(), "ada", URL, token) for token in (first, None)]
@@ -64,7 +64,7 @@ def test_each_phone_has_a_token_of_its_own_and_is_signed_out_alone(store):
 
 
 @pytest.mark.proves("SETUP-5", "SETUP-11")
-def test_phone_is_signed_in_for_its_person_only_and_by_no_agent(store):
+def test_phone_is_signed_in_for_its_person_only(store):
     make_lasting(store)
     token = sign_in.add_person(store, a_person(), "ada")
     sign_in.add_person(store, a_person(), "bob")
@@ -119,7 +119,7 @@ def test_address_of_a_proxy_is_plain_https():
 
 
 @pytest.mark.proves("SETUP-1", "SETUP-13")
-def test_question_of_the_trial_is_answered_and_taken_or_withdrawn(store):
+def test_trial_question_is_taken_or_withdrawn(store):
     asked = trial_ask.send(store, a_person(), Origin("/p"))
     looks = trial_ask.follow(store, asked, 60)
     assert next(looks).pending
