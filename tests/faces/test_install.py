@@ -12,11 +12,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.support.people import a_person
 
 from gatebell.cli.main import main
-from gatebell.cli.setup import doctor
+from gatebell.cli.setup import doctor, old_installations
 from gatebell.cli.setup.install import find_gate_program
 from gatebell.cli.setup.rehearsal import ScriptedPerson
+from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions.acts import TRIGGERS
 from gatebell.domain.permissions.rules import OUTSIDE
 from gatebell.errors import UsageError
@@ -134,6 +136,33 @@ def test_second_install_changes_nothing(world, home):
         before = tree(world.folder / "home")
         assert "nothing was changed" in install(world, cli).out
         assert tree(world.folder / "home") == before
+
+
+@pytest.mark.proves("AGT-89")
+def test_older_installation_is_named(world, home, monkeypatch):
+    def find():
+        return list(old_installations.find_old(str(world.folder)))
+
+    monkeypatch.setenv("GATE_STORE", world.ada.environ["GATE_STORE"])
+    put(home / ".claude" / "settings.json", SETTINGS)
+    for cli in ("claude", "codex", "gemini", "opencode", "copilot"):
+        install(world, cli)
+    assert find() == []
+    # As an older version wrote it: without the hook after tools.
+    path = home / ".claude" / "settings.json"
+    written = settings(home)
+    del written["hooks"]["PostToolUse"]
+    path.write_text(json.dumps(written, indent=4))
+    (sentence,) = find()
+    assert sentence.startswith("claude: it was installed by an older version")
+    assert sentence.endswith("run: gate install claude")
+    install(world, "claude")
+    assert find() == []
+    # Other gates are named as such.
+    manage_rules.add(world.store, a_person(), RuleKind.ASK, "", "Bash(make *)")
+    assert find() == []
+    path.write_text("{")
+    assert find() == []
 
 
 @pytest.mark.proves("AGT-41", "AGT-47")

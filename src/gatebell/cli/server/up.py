@@ -25,6 +25,7 @@ from gatebell.cli.server.listening import (
     build_sender,
     choose_site,
 )
+from gatebell.cli.setup import old_installations
 from gatebell.cli.status_line import show_progress
 from gatebell.domain.enums import MemberKind
 from gatebell.domain.text.display import inert_line
@@ -173,6 +174,8 @@ def _say(store: Store, url: str, args: argparse.Namespace, site: Site) -> None:
     print(f"Files          {_describe_files()}")
     if found := chats.list_set_up():
         print(f"Chats          {', '.join(found)}; to link an account: gate person link {found[0]}")
+    for sentence in old_installations.find_old(os.getcwd()):
+        print(f"Agents         {inert_line(sentence, 500)}")
     if may_link:
         print("The link works once, within 15 minutes. For another: gate link")
     sys.stdout.flush()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import chats, daemon, environment, server_access, settings, wiring
 from gatebell.cli.screen import add_colour, print_json, wrap
+from gatebell.cli.setup import old_installations
 from gatebell.cli.status_line import show_progress
 from gatebell.domain.people.logins import describe_scopes
 from gatebell.domain.people.principals import L1, TRUST, find_agent
@@ -247,6 +248,7 @@ def _check_hosts() -> Iterator[Finding]:
         yield Finding(True, "no agent is set up to ask here; run: gate install claude, or codex")
         return
     yield from found
+    yield from (Finding(False, one) for one in old_installations.find_old(folder))
     yield from _find_outdated_rules(folder)
     print("Testing the gates for real …", file=sys.stderr, flush=True)
     yield from (Finding(*one) for one in try_hosts(folder))
