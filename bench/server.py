@@ -17,6 +17,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+import psycopg
 from bench import measured, stores
 from bench.figures import Figure
 from bench.measured import find_p99
@@ -118,8 +119,12 @@ def _prepare(folder: str, size: int) -> Prepared:
 
 def _prepare_postgres(dsn: str, size: int) -> Prepared:
     """Fill a store without waiting for the disk; the server of the test syncs each commit."""
-    with closing(wiring.open_postgres(f"{dsn}&options=-csynchronous_commit%3Doff")) as store:
-        return _fill(store, size)._replace(path=dsn)
+    with psycopg.connect(dsn, autocommit=True) as database:
+        database.execute("ALTER DATABASE postgres SET synchronous_commit = off")
+        with closing(wiring.open_postgres(dsn)) as store:
+            prepared = _fill(store, size)._replace(path=dsn)
+        database.execute("ALTER DATABASE postgres RESET synchronous_commit")
+    return prepared
 
 
 def _fill(store: Store, size: int) -> Prepared:
