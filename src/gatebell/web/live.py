@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # A stream that is so far behind starts again.
 MAX_BEHIND = 1_000
+# How asks, runs and tasks are named. After other changes, a token may have ended that waits.
+_WORK = ("a-", "run:", "tm-")
 ADMISSION_CHANGED = (EventKind.LOGIN_ENDED, EventKind.TOKEN_REVOKED, EventKind.PERSON_REMOVED)
 
 
@@ -77,10 +79,15 @@ class Hub:
 
     def _publish(self, watcher: Watcher, loop: asyncio.AbstractEventLoop) -> None:
         for ids in watcher.changes():
+            news = self.waits.read(ids)
+            if all(one.startswith(_WORK) for one in ids):
+                # Waits first: on PostgreSQL, the entries may have to be sealed before they are read.
+                loop.call_soon_threadsafe(self.waits.tell, news)
+                news = {}
             # On this thread: one read for all streams.
             entries = list(self._store.audit.entries(self.seq))
             others = ids - {entry.event.subject for entry in entries}
-            loop.call_soon_threadsafe(self._tell, entries, others, self.waits.read(ids))
+            loop.call_soon_threadsafe(self._tell, entries, others, news)
 
     def _tell(
         self,
