@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -72,6 +73,12 @@ def pytest_collection_modifyitems(config, items):
     usual, further = split_matrix(items)
     config.hook.pytest_deselected(items=further)
     items[:] = usual
+
+
+def pytest_collection_finish():
+    """Take what was collected out of the search for garbage, which else looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def holds_programs(folder, needed):

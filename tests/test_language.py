@@ -24,6 +24,7 @@ from tests.retired_words import Retired
 LIMITS = {"src": (2.0, 1.0), "tests": (2.0, 1.0), "bench": (2.0, 1.0)}
 # The same for the prose of each page.
 PAGE_LIMIT = 2.0
+PAGES = count_pages()
 PLAIN = '''"""Asks and their answers."""
 
 
@@ -45,9 +46,9 @@ def test_dialect_words_stay_below_the_limit(place):
 
 
 @pytest.mark.proves("LANG-5")
-@pytest.mark.parametrize("page", count_pages(), ids=lambda page: Path(page).stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: Path(page).stem)
 def test_dialect_words_of_a_page_stay_below_the_limit(page):
-    count = count_pages()[page]
+    count = PAGES[page]
     assert count.words > 100
     assert count.dialect_per_thousand <= PAGE_LIMIT
 
