@@ -62,8 +62,9 @@ Claude Code compares text. So it does not notice these lines, and they run unask
 - a script, a target, an alias or a program with another name: `sh ship.sh`, `make ship`, `git p`
 - a file that does it later, such as a hook of git that the line writes
 - a word that is put together while it runs, if the line has none of the words: `git pu*`
-- a here-document for a program that is not a shell, backticks in a here-document, and what follows
-  `;` in its first line; a text that a loop reads
+- a name in capitals: `./Deploy.ps1`
+- a here-document for an interpreter, backticks in a here-document, and what follows `;` in its
+  first line; a text that a loop reads
 
 `gate gates test` judges such a line too, and then says which host does not notice it.
 
@@ -75,10 +76,28 @@ for a spelling that is not listed as asked.
 The tests also judge {gated} spellings of gated commands, and all are held. They are in
 `tests/support/lines`; `make slow` tries them all with Claude Code. As a measure of false alarms: of
 {ordinary} ordinary lines, {noticed} match a wide rule, and of those {alarms} are asked about although they are
-harmless, such as `./run_tests.sh push`. The authors of gatebell wrote these lines. Lines of others:
-of the 319 scripts in the npm packages on one machine on 2026-11-19, 27 match a wide rule and 20 are
-asked about. Of these, 19 do push, publish or delete a tree. Histories of people were not used:
-those that are public contain passwords.
+harmless, such as `./run_tests.sh push`. The authors of gatebell wrote these lines.
+
+Lines of others, from 421 packages of PyPI, tried on 2026-11-19, with at most 20 of a kind from one
+package. 37 lines that may contain a password were left out. We read the lines that are asked about:
+
+| lines of others | lines | match a wide rule | asked | of these wrongly |
+|---|---|---|---|---|
+| steps of GitHub workflows | 1384 | 212 | 92 | 3 |
+| recipes of makefiles | 1444 | 246 | 145 | 3 |
+| `RUN` in Dockerfiles | 328 | 83 | 61 | 0 |
+| commands in documentation | 3146 | 252 | 118 | 13 |
+| together | 6302 | 793 | 416 | 19 |
+
+So 3 of 1000 lines are asked about wrongly, such as `semantic-release version --patch --print`.
+There were 53 before we removed the causes that these lines showed. Of the 416 lines, 200 delete
+files: `rm -rf`, `find -delete`, or a list for `rm`. How often an agent is held in an hour was not
+measured. Measure your own history:
+
+```sh
+$ echo 'git push' > commands.txt
+$ gate gates test --history commands.txt   # or ~/.bash_history, or a session of Claude Code (.jsonl)
+```
 
 Codex has rules for the first words of a command only. So it asks about fewer spellings.
 

@@ -24,11 +24,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "held.md"
 GATED, HARMLESS = read_lines("gated"), read_lines("harmless")
 FALSE_ALARMS = {
     "npm run build --workspace=deploy-tools",
-    "npm run build:release-notes",
-    "NODE_OPTIONS=--max-old-space-size=4096 npm run build:release-notes",
     "npx -y cowsay deployed",
-    "CFLAGS=-O2 make release-notes.o",
-    "bin/rails test test/models/upload_test.rb",
     "zig build -Drelease-fast",
     "ansible all -m ping",
     "tmux attach -t deploy",
@@ -90,10 +86,16 @@ def test_text_after_a_here_document_is_not_noticed():
         "cat <<A\n`git push`\nA",
         'cat <<EOF\n`echo "${x:-\\`g"i"t push\\`}"`\nEOF',
         "while read c; do $c; done <<< 'git push'",
-        "ssh host <<-'A'\n\tgit push\n\tA",
+        "node <<'A'\nrun('git push')\nA",
     ):
         assert is_held(line) and not claude_notices(line, parse), line
-    for line in ("cat <<A && git push\nx\nA", "cat <<A\n$(git push)\nA", "x=rm; $x -rf y"):
+    for line in (
+        "ssh host <<-'A'\n\tgit push\n\tA",
+        "source /dev/stdin <<A\ngit push\nA",
+        "cat <<A && git push\nx\nA",
+        "cat <<A\n$(git push)\nA",
+        "x=rm; $x -rf y",
+    ):
         assert is_held(line) and claude_notices(line, parse), line
 
 

@@ -395,6 +395,14 @@ def test_gate_is_added_and_installed(blocks, shell, tmp_path):
 
 
 @pytest.mark.proves("DOC-1")
+@plays("docs/held.md", "$ echo 'git push'")
+def test_history_of_the_page_is_counted(blocks, shell):
+    write, count = blocks[0].commands
+    shell.type(write)
+    assert "1 commands: 1 match a wide rule" in shell.type(count)
+
+
+@pytest.mark.proves("DOC-1")
 @plays("docs/fail-closed.md", "$ gate install")
 def test_doctor_looks_at_the_installed_gates(blocks, shell):
     install, doctor = blocks[0].commands

@@ -60,6 +60,39 @@ def test_command_without_its_tool_is_noticed_in_a_gate(gates):
         assert gates.ada.gate("gates", "add", pattern).err == ""
 
 
+@pytest.mark.proves("HOOK-58")
+def test_history_is_counted_by_cause(world, tmp_path):
+    shell = tmp_path / "history"
+    shell.write_text(
+        "#1700000000\ngit status\n: 1700000000:0;git push\nrm -rf a\nrm -rf a\nls push\n"
+    )
+    told = world.plain.gate("gates", "test", "--history", str(shell)).out
+    assert told == (
+        "5 commands: 4 match a wide rule, and of those 3 are asked about.\n"
+        "    2  recursive delete: rm -rf a\n    1  push: git push\n"
+    )
+    log = tmp_path / "session.jsonl"
+    calls = [
+        {"name": "Bash", "input": {"command": "cd a &&\ngit push"}},
+        {"name": "Read", "input": {}},
+    ]
+    log.write_text(f"not JSON\n{json.dumps({'message': {'content': calls}})}\n[]\n")
+    counted = json.loads(world.plain.gate("gates", "test", "--history", str(log), "--json").out)
+    assert counted == {"commands": 1, "noticed": 1, "asked": 1, "causes": {"push": 1}}
+
+
+@pytest.mark.proves("HOOK-58")
+def test_history_hides_secrets_and_names_a_missing_file(world, tmp_path):
+    shell = tmp_path / "history"
+    shell.write_text("twine upload -p hunter2hunter2 dist/a --password=hunter2hunter2\n")
+    told = world.plain.gate("gates", "test", "--history", str(shell)).out
+    assert "publish: twine upload" in told and "--password=hunter2" not in told
+    missing = world.plain.gate("gates", "test", "--history", str(tmp_path / "none"))
+    assert missing.code == 2 and "name a file of commands" in missing.err
+    mixed = world.plain.gate("gates", "add", "--history", str(shell))
+    assert mixed.code == 2 and "gate gates test --history FILE" in mixed.err
+
+
 @pytest.mark.proves("HOOK-53")
 def test_own_rules_are_shown_too(gates):
     gates.ada.gate("gates", "add", "Bash(ls secret*)")

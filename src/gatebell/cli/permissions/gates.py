@@ -3,10 +3,13 @@
 A pattern is Tool or Tool(words), and * matches any text: Bash(make release *). The default gates,
 such as Bash(any push), read a command as a shell does (docs/held.md). Everyone may add a gate or a
 denial; only a person may remove one. `test` runs nothing. It tells whether a command line would be
-asked about, and why: exit code 0 if it passes, 11 if a person is asked, 10 if it is denied.
+asked about, and why: exit code 0 if it passes, 11 if a person is asked, 10 if it is denied. With
+`--history`, it counts what the default gates would ask about in a shell's history or in a log of
+Claude Code.
 
 Example: gate gates add 'Bash(make release *)'
 Example: gate gates test 'sudo -u me git push'
+Example: gate gates test --history ~/.bash_history
 """
 
 from __future__ import annotations
@@ -53,11 +56,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--project", metavar="DIR", help="only in the project of this folder (default: everywhere)"
     )
+    parser.add_argument(
+        "--history",
+        metavar="FILE",
+        help="with test: one command on each line, or a session of Claude Code (.jsonl)",
+    )
     add_identity(parser)
     parser.add_argument("--json", action="store_true", help="print JSON (docs/json.md)")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.history is not None:
+        if args.verb != "test" or args.what:
+            raise UsageError("use --history without a command: gate gates test --history FILE")
+        # Imported here: the other verbs parse no command.
+        from gatebell.cli.permissions.gate_history import run_history
+
+        return run_history(args.history, as_json=args.json)
     backend, who = open_backend(args)
     if args.verb == "list":
         return _list(backend, args.json)

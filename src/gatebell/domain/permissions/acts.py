@@ -21,20 +21,21 @@ class Act(StrEnum):
 
 TRIGGERS: dict[Act, tuple[str, ...]] = {
     Act.PUSH: (
-        "*push*", "*git $*", "*send-pack*", "*dcommit*", "*gh *merge*", "*glab *merge*",
+        "*push*", "*git $*", "*git *{*,*", "*api.github.com*", "*/api/v4/*", "*send-pack*", "*dcommit*", "*gh *merge*", "*glab *merge*",
         "*gh repo sync*", "*gh api*-X*", "*gh api*--method*", "*gh api* -f*", "*gh api* -F*", "*gh api*--field*",
         "*gh api*--raw-field*", "*gh api*--input*", "*glab api*-X*", "*glab api*--method*", "*svn *ci*",
-        "*svn *commit*", "*git *p4 *", "*git *annex *", "*git *review*", "*git *cvsexportcommit*", "*arc land*",
+        "*svn *commit*", "*git *p4 *", "*git *annex *", "*git*review*", "*git*cvsexportcommit*", "*arc land*",
         "gt submit*", "gt ship*",
     ),
     Act.PUBLISH: (
-        "*publish*", "*npm*pub*", "*npm *unp*", "*npm *depr*", "*npm dep *", "*npm pu", "*npm pu *", "*upload*", "*release*", "*yank*", "*dist-tag*",
+        "*publish*", "*PublishProfile*", "*PublishContainer*", "*npm*pub*", "*npm *unp*", "*npm *depr*", "*npm dep *", "*npm pu", "*npm pu *", "*upload*", "*release*", "*yank*", "*dist-tag*", "*npm *dist*",
+        "*fastlane *", "*jib", "*jib *", "*jib:*",
         "*deprecate*", "*type=registry*", "*imagetools*", "*skopeo*", "*regctl*", "*crane c*", "*oras c*",
         "np", "np *", "*npx np*", "*npx * np", "*npx * np *", "*npx * np@*", "*dlx np*", "*bunx *np", "*bunx *np *",
         "*bun x np*", "*npm *exec*np", "*npm *exec*np *", "ko *",
     ),
     Act.DEPLOY: (
-        "*deploy*", "*apply*", "*destroy*", "*terraform*", "*tofu *", "*terragrunt*", "*pulumi*",
+        "*deploy*", "*DeployOnBuild*", "*apply*", "*puppet *", "*nixos-rebuild*", "*webpublish*", "*destroy*", "*terraform*", "*tofu *", "*terragrunt*", "*pulumi*",
         "*kubectl*", "*helm*", "*ansible*", "*vercel*", "*netlify*", "*wrangler*", "*firebase*",
         "*heroku*", "*flyctl*", "*fly *", "*gcloud*", "*gsutil*", "*aws *", "*awslocal*", "*az *", "*cdk *",
         "*railway*", "*docker*service*", "*docker*stack*", "*docker*swarm*", "*argocd*", "*nomad *",
@@ -48,14 +49,14 @@ TRIGGERS: dict[Act, tuple[str, ...]] = {
         *(f"{before}{name} *" for name in ("argo", "eb", "eas", "sst", "oci") for before in ("", "* ", "*/")),
     ),
     Act.DELETE: (
-        "*rm -*", "*rm * -*", "*rm $*", "*delete*", "*DELETE*", "*git*clean*", "*rsync*--del*", "*rmtree*",
+        "*rm -*", "*rm * -*", "*rm $*", "*rm {*", "*cmd*/c *", "*cmd*/C *", "*powershell*", "*pwsh*", "*delete*", "*DELETE*", "*git*clean*", "*rsync*--del*", "*rmtree*",
         "*remove_tree*", "*Remove-Item*", "*remove_directory*", "*rimraf*", "*del-cli*", "*recursive*", "*rmSync*",
         "*rm_r*", "*worktree*remove*", "*find *-exec* rm*", "*find *-exec*unlink*", "*xargs* rm*", "*xargs*unlink*",
         "*fd * rm*",
     ),
     # The last ones are a shell that reads its commands: from a pipe, or from the line.
     Act.EVAL: (
-        "*eval *",
+        "*eval *", "*/dev/stdin*", "*ssh *<<*",
         *(f"{before}{shell}{after}" for shell in ("sh", "bash", "zsh") for before in ("", "* ")
           for after in ("", " -", " -s*", " -e", " -x", " -ex", " -eu*", " /dev/stdin*")),
     ),

@@ -14,6 +14,11 @@ _ASSIGNMENT = late_pattern(r"[A-Za-z_]\w*\+?=")
 _DRY_RUN = late_pattern(r"-[a-df-zA-Z]{0,8}n[a-df-zA-Z]{0,8}")
 
 
+def read_words(text: str) -> frozenset[str]:
+    """Return the words of a text as a set, so that a long list of names stays short to read."""
+    return frozenset(text.split())
+
+
 def list_starts(
     words: Sequence[str], valued: frozenset[str], flags: frozenset[str]
 ) -> Iterator[int]:
@@ -25,7 +30,8 @@ def list_starts(
             yield from range(at + 1, min(at + 2, len(words)))
             return
         if word.startswith("-"):
-            is_unsure = word not in valued | flags and "=" not in word
+            is_attached = word[:2] in valued and word != word[:2]
+            is_unsure = not (is_attached or word in valued | flags or "=" in word)
             at += 2 if word in valued else 1
         elif _ASSIGNMENT.match(word):
             at += 1

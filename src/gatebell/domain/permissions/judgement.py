@@ -10,13 +10,13 @@ import re
 from typing import TYPE_CHECKING
 
 from gatebell.domain.permissions.cloud_programs import CLOUDS, judge_cloud
-from gatebell.domain.permissions.command_options import is_option
+from gatebell.domain.permissions.command_options import is_option, read_words
 from gatebell.domain.permissions.ordinary_programs import INTERPRETERS, ORDINARY, SHELLS, SHOWN
 from gatebell.domain.permissions.program_names import is_listed, name_program, names_program
 from gatebell.domain.permissions.programs import PROGRAMS
 from gatebell.domain.permissions.reading_programs import READERS, list_paths, only_reads
 from gatebell.domain.permissions.shell_lines import QUOTED, SPLIT, Script, is_known, show_word
-from gatebell.domain.permissions.special_programs import SPECIAL
+from gatebell.domain.permissions.special_programs import SPECIAL, prints_settings
 from gatebell.domain.permissions.subcommands import judge_program
 from gatebell.domain.permissions.telling_words import find_telling
 from gatebell.domain.permissions.wrapper_programs import VALUED, judge_wrapper
@@ -30,23 +30,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.special_programs import Reason
 
 MAX_DEPTH = 5
-_KEYWORDS = frozenset(
-    [
-        "case",
-        "esac",
-        "for",
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "while",
-        "until",
-        "do",
-        "done",
-        "select",
-    ]
-)
+_KEYWORDS = read_words("case esac for if then else elif fi while until do done select")
 # Their words are looked at once more by the shell: as arithmetic, or as the name of a variable.
 _EXPANDING = frozenset(["let", "read", "printf", "test", "[", "wait", "mapfile", "readarray"])
 _INPUT = late_pattern(r"-|/dev/stdin|/dev/fd/\d+|/proc/[^/]+/fd/\d+")
@@ -144,6 +128,10 @@ class Judge:
                 text = " ".join([code, *map(_quote, command.words[1:])])
                 if found := self.judge_text(text):
                     yield _name_finding(command.text, found)
+            if self._depth == 0 and prints_settings(
+                command.text, script.functions | aliases.keys()
+            ):
+                continue
             if command.words[0] in script.functions and not is_listed(command.words[0]):
                 # The commands of the function are among the others.
                 continue
@@ -169,6 +157,8 @@ class Judge:
         if words[0] in _KEYWORDS:
             # Seen: the grammar takes `! case` for a command.
             return None, "it cannot be parsed"
+        if name.startswith("git-") and name not in PROGRAMS:
+            return self.judge_words(["git", name.removeprefix("git-"), *rest])
         if name in SPECIAL:
             return SPECIAL[name](self, rest, text)
         if name in _EXPANDING and any(map(_is_expanded, rest)):
@@ -219,6 +209,8 @@ class Judge:
         """Judge a variable whose text a shell or a program runs."""
         if not _RUN_SETTINGS.match(name):
             return None
+        if name in ("BASH_ENV", "ENV") and not is_known(text):
+            return None, "a shell runs a file that is not known before"
         if " " in text and is_known(text) and (found := self.judge_text(text)):
             return found
         return self.judge_opaque(["", text])

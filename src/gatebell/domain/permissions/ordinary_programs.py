@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from gatebell.domain.permissions.command_options import read_words
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SHELL = _words("""
+_SHELL = read_words("""
     : [ true false test echo printf cd pwd pushd popd dirs set shopt unset read sleep wait exit
     return break continue shift type which whereis let local declare typeset export readonly
     getopts umask ulimit jobs fg bg kill killall pkill disown history help man tldr info clear
     reset tput stty
 """)
-_SYSTEM = _words("""
+_SYSTEM = read_words("""
     date cal uptime uname hostname whoami id groups who w ps top htop lsof fuser df du free vmstat
     iostat dmesg journalctl ss netstat ip ifconfig ping dig nslookup host traceroute nc telnet
     open xdg-open pbcopy pbpaste xclip systemd-analyze
 """)
-_FILES = _words("""
+_FILES = read_words("""
     ls ll la dir tree exa eza stat file cat bat less more head tail tac nl wc sort uniq cut paste
     join tr rev fold fmt column expand comm cmp diff colordiff delta vimdiff patch grep egrep
     fgrep zgrep rg ag ack jq yq xq gron basename dirname realpath readlink mkdir rmdir touch ln cp
@@ -26,7 +23,7 @@ _FILES = _words("""
     bzip2 xz zstd 7z md5sum sha1sum sha256sum sha512sum cksum base64 xxd od hexdump strings seq
     yes expr factor fzf zoxide cloc tokei scc
 """)
-_BUILDS = _words("""
+_BUILDS = read_words("""
     unittest nosetests autopep8 yapf pydocstyle pip pip3 pip-compile pip-audit venv virtualenv
     pyenv json.tool http.server build ensurepip compileall timeit site zipfile tarfile
     sphinx-build jupyter alembic ava tap c8 nyc tsup vite webpack rollup esbuild swc parcel next
@@ -36,14 +33,14 @@ _BUILDS = _words("""
     php-cs-fixer elixirc credo markdownlint-cli2 vale pre-commit tflint tfsec checkov kubeconform
     kubeval helm-docs trivy grype syft semgrep gitleaks trufflehog hyperfine
 """)
-_OTHERS = _words("""
+_OTHERS = read_words("""
     pg_dump pg_restore redis-cli mongosh createdb brew apt apt-get dnf yum apk pacman snap dpkg
     rpm nix-build openssl gpg ssh-keygen ssh-add age sops wget aria2c ffmpeg convert magick code
     subl gitk tig lazygit ansible-lint ansible-doc ansible-vault ansible-inventory ansible-config
     terraform-docs infracost minikube kind k3d kubens kubectx stern k9s hub-tool dive ctop lynx
     w3m gate gatebell
 """)
-CHECKERS = _words("""
+CHECKERS = read_words("""
     pytest py.test mypy pyright ruff black isort flake8 pylint bandit codespell jest vitest mocha
     eslint prettier stylelint biome oxlint tsc gofmt staticcheck golangci-lint rustfmt shellcheck
     shfmt yamllint markdownlint rubocop rspec phpunit phpstan swiftlint ktlint hadolint actionlint
@@ -54,16 +51,16 @@ CHECKERS = _words("""
 ORDINARY = _SHELL | _SYSTEM | _FILES | _BUILDS | _OTHERS | CHECKERS
 """They do none of the acts, whatever their words are."""
 
-SHOWN = _words("""
-    man tldr help info whereis ag ack zgrep cd mkdir touch gate
+SHOWN = read_words("""
+    man tldr help info whereis ag ack zgrep cd mkdir rmdir touch cp mv ln chmod chown chgrp gate
     gatebell brew apt apt-get dnf yum apk pacman snap pip pip3
 """)
 """Those whose words are never a command that they run; so are the words of all readers."""
 
-SHELLS = _words("""
+SHELLS = read_words("""
     sh bash zsh dash ksh fish ash mksh rbash yash csh tcsh
 """)
-INTERPRETERS = _words("""
+INTERPRETERS = read_words("""
     python python2 python3 py pypy pypy3 node nodejs ruby perl php lua Rscript osascript tsx
     ts-node
 """)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gatebell.domain.permissions.acts import Act
-from gatebell.domain.permissions.special_programs import judge_alias, judge_api
+from gatebell.domain.permissions.special_programs import judge_alias, judge_api, judge_msbuild
 from gatebell.domain.records import NamedTuple
 
 PASS: Final = "pass"  # noqa: S105  no secret
@@ -57,11 +57,15 @@ def _only(passing: str, act: Act, valued: str = "", **more: object) -> Program:
 
 _PUSH, _PUBLISH, _DEPLOY, _DELETE = Act.PUSH, Act.PUBLISH, Act.DEPLOY, Act.DELETE
 _DRY = _words("--dry-run -n")
+_PUBLISH_FLAGS = _words(
+    "--locked --frozen --offline --allow-dirty --no-verify --all-features --workspace --quiet -q"
+    " --verbose -v --provenance --json --no-git-checks"
+)
 
 
 def _unless_dry(act: Act) -> Program:
     """Return a subcommand that acts, unless it only shows what it would do."""
-    return Program({}, act, alone=act, harmless=frozenset(["--dry-run"]))
+    return Program({}, act, flags=_PUBLISH_FLAGS, alone=act, harmless=frozenset(["--dry-run"]))
 
 
 _GIT = Program(
@@ -160,7 +164,7 @@ _NPM = Program(
         " un undeprecate uninstall unlink unstar up update upgrade v version view info why whoami",
         PASS,
     )
-    | {"dist-tag": Program({"ls": PASS, "list": PASS}, _PUBLISH)}
+    | _each(_starts("dist-tags", 4), Program({"ls": PASS, "list": PASS}, _PUBLISH))
     | _each("run run-script rum urn", OPAQUE)
     | _each("exec x", WRAPS),
     OPAQUE,
@@ -267,7 +271,7 @@ PROGRAMS: dict[str, Program] = {
     "lerna": Program({"publish": _PUBLISH, "version": _PUSH, "run": OPAQUE, "exec": WRAPS}),
     **dict.fromkeys(
         ("semantic-release", "release-it", "np", "npmpub", "release-please"),
-        Program({}, _PUBLISH, alone=_PUBLISH, harmless=_words("--dry-run -d --help --version")),
+        Program({}, _PUBLISH, alone=_PUBLISH, harmless=_words("--dry-run -d --noop --print --help --version")),
     ),
     "goreleaser": Program(
         {"release": Program({}, _PUBLISH, alone=_PUBLISH, harmless=_words("--snapshot --skip=publish"))}
@@ -292,7 +296,7 @@ PROGRAMS: dict[str, Program] = {
     "nuget": Program(_PACKAGES),
     "pod": Program(_each("trunk repo", Program({"push": _PUBLISH}))),
     "dotnet": Program({"nuget": Program({"push": _PUBLISH}), "run": OPAQUE, "tool": PASS,
-                       "publish": Program({}, acting={"*Publish*": _DEPLOY, "*Registry=*": _PUBLISH})}),
+                       **_each("publish build pack msbuild", judge_msbuild)}),
     "deno": Program({"publish": _PUBLISH, "deploy": _DEPLOY, "run": OPAQUE, "task": OPAQUE, "eval": OPAQUE}),
     **dict.fromkeys(("oras", "crane"), Program(_PACKAGES | _each("copy cp append", _PUBLISH))),
     **dict.fromkeys(("conda", "mamba", "micromamba"), Program({"upload": _PUBLISH, "run": WRAPS}, LOOKS)),
@@ -329,11 +333,15 @@ PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(("kapp", "werf", "tilt", "devspace", "sst", "zappa", "amplify", "eas", "hexo", "dpl"),
                     _only("list ls inspect logs status version render build lint doctor ci dev login"
                           " logout whoami config credentials diff init metadata channel fingerprint"
-                          " generate g new server s clean tail help", _DEPLOY)),
+                          " generate g new server s clean tail help settings", _DEPLOY)),
     **dict.fromkeys(("surge", "gh-pages", "angular-cli-ghpages", "ansible-pull", "chef-client"),
                     Program({}, _DEPLOY, alone=_DEPLOY, harmless=_words("--help -h --version --noop --check"))),
     "systemctl": Program(_each("status is-active is-enabled is-failed show cat list-units list-timers"
                                " list-unit-files list-jobs", PASS), OPAQUE),
+    "puppet": Program(_each("apply agent device", _DEPLOY)),
+    "fastlane": Program(_each("deliver supply pilot testflight appstore", _PUBLISH), OPAQUE),
+    "nixos-rebuild": Program({}, acting={"--target-host*": _DEPLOY}),
+    "jib": Program({"build": _PUBLISH}),
     "packer": _only("validate fmt inspect init version console", _DEPLOY),
     "rimraf": Program({}, _DELETE, alone=_DELETE),
     "del-cli": Program({}, _DELETE, alone=_DELETE),

@@ -10,7 +10,7 @@ from gatebell.domain.permissions.shell_lines import GLOB, QUOTED, SPLIT, is_know
 from gatebell.domain.text.late_patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Set as AbstractSet
 
     from gatebell.domain.permissions.judgement import Judge
 
@@ -20,6 +20,13 @@ Reason = tuple[Act | None, str]
 _LOCAL = late_pattern(r"(https?://)?(localhost|127\.0\.0\.1|\[::1\])([:/][^@]*)?")
 _SSH_VALUED = frozenset(
     ["-i", "-p", "-l", "-o", "-F", "-L", "-R", "-D", "-J", "-W", "-b", "-E", "-S"]
+)
+_SETTINGS_PRINTER = late_pattern(
+    r"""eval "?\$\((?:(?:/opt/homebrew|/usr/local|/home/linuxbrew/.linuxbrew)/bin/)?(?:(?=([a-z-]+))(?:"""
+    r"ssh-agent(?: -[sck])?|direnv hook \w+|brew shellenv(?: \w+)?|(?:py|rb|nod|pl|go)env init(?: -+\w*)*"
+    r"|(?:conda|micromamba) shell[. ]\w+ hook|mise activate \w+|fnm env(?: --[\w-]+)*|opam env"
+    r"|(?:starship|zoxide) init \w+|register-python-argcomplete [\w-]+|pixi shell-hook|dircolors(?: -b)?"
+    r"))\)\"?"
 )
 RECURSIVE = late_pattern(r"-[^-]*[rR]|--r")
 # The command `e` and the flag `e` of sed run a text.
@@ -47,6 +54,14 @@ _ESCAPES = late_pattern(
 _REPOSITORY = late_pattern(
     r"(?i)merge|release|dispatch|deploy|push|publish|pages|git/refs|git/tags|contents|delete|transfer"
     r"|createRef|updateRef|createCommit"
+)
+_FORGE = late_pattern(r"api\.github\.com|/api/v[34]/")
+# Properties and targets of MSBuild that send what was built; their case does not count.
+_SENDING_BUILDS = (
+    "publishprofile", "publishcontainer", "publishurl", "deployonbuild", "webpublish", "registry="
+)  # fmt: skip
+_WINDOWS_DELETES = late_pattern(
+    r"(?i)\b(?:rd|rmdir|del|erase|ri|rm)\b.*(?:/{1,2}s\b|-r(?:ec\w*)?\b)"
 )
 _EXECUTING = frozenset(["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"])
 
@@ -85,6 +100,15 @@ def _eval(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     return judge.judge_text(" ".join(rest))
 
 
+def prints_settings(code: str, renamed: AbstractSet[str]) -> bool:
+    """Return whether it is `eval "$(…)"` of a program that prints variables for the shell.
+
+    `renamed` are the names to which the line gives another meaning.
+    """
+    found = _SETTINGS_PRINTER.fullmatch(code)
+    return found is not None and renamed.isdisjoint([found[1], "eval"])
+
+
 def _remote(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     """Judge what ssh runs on a host, or su for a user."""
     if code := value_of(rest, ("-c", "--command")):
@@ -120,6 +144,9 @@ def _curl(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     ]
     if not sends or (places and all(map(_LOCAL.fullmatch, places))):
         return None
+    forges = [word for word in places if _FORGE.search(word)]
+    if named := next(filter(None, map(_REPOSITORY.search, forges)), None):
+        return None, f"it changes something that is named {named[0]!r}"
     return judge.judge_opaque(["", *rest, text or ""])
 
 
@@ -179,7 +206,8 @@ def _make(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
         for before, word in zip(("", *rest), rest, strict=False)
     ):
         return None
-    if value_of(rest, ("-f", "--file", "--makefile")).startswith((QUOTED, SPLIT)):
+    file = value_of(rest, ("-f", "--file", "--makefile"))
+    if file.startswith((QUOTED, SPLIT)) or (file.startswith(("-", "/dev/stdin")) and text is None):
         return None, "make reads a file that is not known before"
     return judge.judge_opaque(["", *rest, text or ""])
 
@@ -209,6 +237,30 @@ def _client(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
     """Judge programs with a language of their own, from which they can run a command."""
     words = [*rest, text or ""]
     return judge.judge_opaque(["", *words]) if any(map(_ESCAPES.search, words)) else None
+
+
+def judge_msbuild(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    """Judge a build of .NET: publishing to a folder is none of the acts."""
+    if any(one in word.lower() for word in rest for one in _SENDING_BUILDS):
+        return Act.DEPLOY, "it sends what it builds"
+    return None
+
+
+def _cmd(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    """Judge the command of Windows that `cmd /c` runs."""
+    code = " ".join(rest)
+    if _WINDOWS_DELETES.search(code):
+        return Act.DELETE, "it deletes a tree"
+    start = next((at + 1 for at, word in enumerate(rest) if word.lower().strip("/") in "ck"), 0)
+    return judge.judge_text(" ".join(rest[start:]))
+
+
+def _powershell(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
+    if any(len(word) > 1 and "-encodedcommand".startswith(word.lower()) for word in rest):
+        return None, "it runs a text that the line does not show"
+    if any(map(_WINDOWS_DELETES.search, rest)):
+        return Act.DELETE, "it deletes a tree"
+    return judge.judge_opaque(["", *rest, text or ""])
 
 
 def judge_api(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
@@ -305,4 +357,7 @@ SPECIAL: dict[str, Callable[[Judge, list[str], str | None], Reason | None]] = {
     "at": _later,
     "batch": _later,
     "crontab": _later,
+    "cmd": _cmd,
+    **dict.fromkeys(("powershell", "pwsh"), _powershell),
+    **dict.fromkeys(("msbuild", "MSBuild"), judge_msbuild),
 }

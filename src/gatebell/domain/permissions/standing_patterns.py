@@ -36,7 +36,6 @@ _VARYING: dict[str, frozenset[str]] = {
     "npm": frozenset(["test", "t", "tst", "ls", "list"]),
     "cargo": frozenset(["test", "check", "build", "clippy", "fmt", "doc", "bench"]),
     "git": frozenset(["add", "commit", "status", "blame"]),
-    "dotnet": frozenset(["build", "test"]),
     **dict.fromkeys(CHECKERS, _ANY),
 }
 # Programs and subcommands that build, test or check this project; each line is allowed word for word.
@@ -50,6 +49,7 @@ _FIXED: dict[str, frozenset[str]] = {
     **dict.fromkeys(
         ("gradle", "./gradlew"), frozenset(["build", "test", "check", "assemble", "lint"])
     ),
+    "dotnet": frozenset(["build", "test"]),
     "mvn": frozenset(["compile", "test", "verify", "package"]),
     "go": frozenset(["build", "test", "vet", "fmt", "list"]),
     "mix": frozenset(["compile", "test", "format"]),

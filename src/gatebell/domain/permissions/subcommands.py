@@ -25,7 +25,12 @@ from gatebell.domain.permissions.programs import (
     Program,
 )
 from gatebell.domain.permissions.shell_lines import is_known, show_word
-from gatebell.domain.permissions.wrapper_programs import WRAP_FLAGS, WRAP_VALUED, judge_inner
+from gatebell.domain.permissions.wrapper_programs import (
+    RUN_VALUED,
+    WRAP_FLAGS,
+    WRAP_VALUED,
+    judge_inner,
+)
 
 if TYPE_CHECKING:
     from gatebell.domain.permissions.judgement import Judge
@@ -116,7 +121,9 @@ def _outcome(judge: Judge, result: object, name: str, rest: list[str]) -> Reason
             return judge.judge_text(code)
         if result == INSIDE and (found := _image(judge, rest)):
             return found
-        return judge_inner(judge, rest, WRAP_VALUED, int(result == INSIDE))
+        return judge_inner(
+            judge, rest, RUN_VALUED if result == WRAPS else WRAP_VALUED, int(result == INSIDE)
+        )
     if callable(result):
         special: Reason | None = result(judge, rest, None)
         return special

@@ -15,16 +15,30 @@ if TYPE_CHECKING:
 
 # In words that run something unknown, these tell what it may do.
 _TELLING = late_pattern(
-    r"push|publish|deploy|release|upload|destroy|rmtree|remove_tree|rmSync|rmdirSync|rm_r|Remove-Item"
+    r"(?<!pre-)push|publish|deploy|release(?![-_ ]?notes)|upload|destroy|rmtree|remove_tree|rmSync|rmdirSync|rm_r|Remove-Item"
     r"|\brm\(|\brm['\", ]+-|send-pack|dcommit"
 )
 # As a whole word, or the end of a name such as `state.apply`.
-_TELLING_VERB = late_pattern(r"(?:.*[:./])?(?:apply|delete)(?::.*)?")
+_TELLING_VERB = late_pattern(r"(?:.*[:./])?(?:(?:apply|delete)(?::.*)?|jib(?::build)?)")
+# A kind of build: `-c Release`, `--prerelease=allow`, `target/release/app`.
+_KIND_OPTIONS = frozenset(["-c", "--config", "--configuration", "-configuration", "--buildtype"])
+_KIND = late_pattern(
+    r"(?i)--release|--pre-?releases?(?:=.*)?|.*(?:build_?type|configuration)=release"
+)
+_FOLDER = late_pattern(
+    r"((?:^|/)(?:\.?build|target|bin|out|obj|dist)/(?:[\w.-]+/)?)[Rr]elease(?=/)"
+)
+# What is not done, a test, and a document after other words: nothing that the program does.
+_LEFT_OUT = late_pattern(r"--(?:no|skip|without)-[\w-]+")
+_TEST = late_pattern(
+    r"[\w./@=-]*(?:\btest_[\w-]+\.py|[\w-][._-](?:test|spec)s?\.\w+|_test\.\w+)(?:::?[\w:.\[\]-]*)?"
+)
+_DOCUMENT = late_pattern(r"[\w./@=-]+\.(?:md|txt|rst|log|csv|tsv|html|png|svg|pdf)")
 
 
 def find_telling(words: Sequence[str], values: Iterable[str]) -> Reason | None:
     """Return what these words tell, the program first; `values` are those of variables in them."""
-    for word in (*_drop_builds(words), *values):
+    for word in (*_drop_harmless(words), *values):
         if found := _TELLING.search(word):
             return None, f"it runs something that names {found[0]!r}"
     for word in words[1:]:
@@ -35,10 +49,13 @@ def find_telling(words: Sequence[str], values: Iterable[str]) -> Reason | None:
     return None
 
 
-def _drop_builds(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words without `--release`, by which compilers name a kind of build."""
+def _drop_harmless(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words without those that name a kind of build, a test, or a document.
+
+    The first word is the program. A test or a document may be named like what it is about.
+    """
     for at, word in enumerate(words):
-        before = words[at - 1] if at else ""
-        is_kind = word == "release" and before in ("-c", "--configuration", "--buildtype")
-        if word not in ("--release", "--buildtype=release") and not is_kind:
-            yield word
+        is_kind = word.lower() == "release" and at and words[at - 1] in _KIND_OPTIONS
+        is_operand = (at and _TEST.fullmatch(word)) or (at > 1 and _DOCUMENT.fullmatch(word))
+        if not (is_kind or is_operand or _KIND.fullmatch(word) or _LEFT_OUT.fullmatch(word)):
+            yield _FOLDER.sub(r"\1", word)

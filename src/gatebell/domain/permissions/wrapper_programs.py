@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gatebell.domain.permissions.command_options import list_starts, value_of
+from gatebell.domain.permissions.command_options import list_starts, read_words, value_of
+from gatebell.domain.permissions.shell_lines import GLOB
 from gatebell.domain.permissions.special_programs import FROM_INPUT
 from gatebell.domain.text.late_patterns import late_pattern
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from gatebell.domain.permissions.special_programs import Reason
 
 VALUED: dict[str, frozenset[str]] = {
-    name: frozenset(options.split())
+    name: read_words(options)
     for name, options in {
         "sudo": "-u -g -h -p -C -T -R -D -r -t -U --user --group --host --prompt --chdir --chroot",
         "doas": "-u -C",
@@ -75,7 +76,7 @@ SKIPPED: dict[str, int] = {
 """Words before the command that are not options."""
 
 RUN_WORDS: dict[str, frozenset[str]] = {
-    name: frozenset(words.split())
+    name: read_words(words)
     for name, words in {
         "bundle": "exec",
         "direnv": "exec",
@@ -90,88 +91,27 @@ RUN_WORDS: dict[str, frozenset[str]] = {
 }
 """The subcommands with which these run a command; with others they do not."""
 
-WRAP_VALUED = frozenset(
-    [
-        "--add-host",
-        "--cap-add",
-        "--container",
-        "--context",
-        "--cpus",
-        "--device",
-        "--directory",
-        "--dns",
-        "--entrypoint",
-        "--env",
-        "--env-file",
-        "--env-var",
-        "--exclude",
-        "--expose",
-        "--extra",
-        "--filter",
-        "--from",
-        "--gpus",
-        "--group",
-        "--hostname",
-        "--include",
-        "--index",
-        "--ipc",
-        "--jobs",
-        "--label",
-        "--memory",
-        "--mount",
-        "--name",
-        "--namespace",
-        "--network",
-        "--only-group",
-        "--package",
-        "--platform",
-        "--project",
-        "--publish",
-        "--pull",
-        "--python",
-        "--restart",
-        "--shm-size",
-        "--tmpfs",
-        "--ulimit",
-        "--user",
-        "--volume",
-        "--with",
-        "--with-requirements",
-        "--workdir",
-        "-F",
-        "-c",
-        "-e",
-        "-h",
-        "-j",
-        "-l",
-        "-m",
-        "-n",
-        "-p",
-        "-u",
-        "-v",
-        "-w",
-    ]
-)
+WRAP_VALUED = read_words("""
+    --add-host --cap-add --container --context --cpus --device --directory --dns --entrypoint
+    --env --env-file --env-var --exclude --expose --extra --filter --from --gpus --group
+    --hostname --include --index --ipc --jobs --label --memory --mount --name --namespace
+    --network --only-group --package --platform --project --publish --pull --python --restart
+    --shm-size --tmpfs --ulimit --user --volume --with --with-requirements --workdir -F -c -e -h
+    -j -l -m -n -p -u -v -w
+""")
 """Options with a value between `docker run`, `uv run`, `kubectl exec`, … and the command."""
 
-WRAP_FLAGS = frozenset(
-    [
-        "--init",
-        "--privileged",
-        "--rm",
-        "--stdin",
-        "--tty",
-        "--yes",
-        "-T",
-        "-d",
-        "-i",
-        "-it",
-        "-t",
-        "-ti",
-        "-y",
-    ]
-)
+WRAP_FLAGS = read_words("""
+    --init --privileged --rm --stdin --tty --yes -T -d -i -it -t -ti -y --detach --interactive -E
+    -H -S -b -r -0 -q -s --quiet --silent --verbose --null --no-run-if-empty --foreground --frozen
+    --preserve-status --locked --no-sync --isolated --all-extras --all-groups --dev --no-dev
+    --offline --no-project --active --exact --no-cache --script --no-install --prefer-offline
+    --no-capture-output -m -v
+""")
 """Options without a value there."""
+
+RUN_VALUED = WRAP_VALUED - {"-m", "-v", "-h", "-l", "-n"}
+"""The same for programs that run no image: in `uv run` these have no value."""
 
 _SPLIT_STRING = late_pattern(r"(?s)(?:-[0iv]*S|--s[a-z-]*=)(.*)")
 _SETTING = late_pattern(r"(?s)([A-Za-z_]\w*)\+?=(.*)")
@@ -196,10 +136,22 @@ def judge_wrapper(judge: Judge, name: str, rest: list[str], text: str | None) ->
     for word in rest:
         if (found := _SETTING.fullmatch(word)) and (inner := judge.judge_setting(*found.groups())):
             return inner
+    if name == "xargs" and next(list_starts(rest, VALUED[name], WRAP_FLAGS), None) is None:
+        # It only shows its input.
+        return None
     if name in ("xargs", "parallel"):
-        # It adds words that only its input knows.
-        rest = [*rest, FROM_INPUT]
+        rest = _fill_in(rest)
     return judge_inner(judge, rest, VALUED[name], SKIPPED.get(name, 0), text)
+
+
+def _fill_in(rest: list[str]) -> list[str]:
+    """Return the words with marks for those that xargs adds, or puts into the places of `-I`."""
+    # `{}` without quotes has the mark of a pattern.
+    words = [word.replace(GLOB, "{") for word in rest]
+    place = next((word[2:] for word in words if word[:2] == "-I" and word != "-I"), "{}")
+    place = words[words.index("-I") + 1] if "-I" in words[:-1] else place
+    return [*(FROM_INPUT if one == place else word for one, word in zip(words, rest, strict=True)),
+            FROM_INPUT]  # fmt: skip
 
 
 def judge_inner(
