@@ -18,6 +18,7 @@ from gatebell.adapters.files.run_log import RunLogFiles
 from gatebell.app import runtime
 from gatebell.cli.main import main
 from gatebell.domain.enums import RunState
+from gatebell.services.asks import create_ask
 from gatebell.services.runs import manage_runs
 from gatebell.services.tasks import backlog
 from gatebell.tui import run_rows, store_view, work_screen
@@ -76,7 +77,7 @@ def test_waiting_asks_are_grouped_by_project(store):
 
     async def look(played):
         await played.until("Waiting for you (3)", "╭─ Waiting for you ─", "│ OAuth or API keys?")
-        assert played.lines()[2:8] == [
+        assert [re.sub(r"^\ds", "0s", line) for line in played.lines()[2:8]] == [
             "AGE DUE FROM KIND QUESTION",
             "p (1)",
             "0s - feature: Add login text OAuth or API keys?",
@@ -261,6 +262,22 @@ def test_empty_lists_say_what_to_do(store):
         await played.until("does not belong to a run: answer it with gate answer")
 
     play(store, look)
+
+
+@pytest.mark.proves("TUI-19")
+def test_message_is_gone_on_the_next_screen(store):
+    ask = lone_ask(store, "Which database?")
+    create_ask.cancel(store, ask.id, a_person("x"), "")
+
+    async def act(played):
+        await played.press("tab", "tab", "tab")
+        await played.until("Which database?", "RESULT")
+        await played.press("d")
+        await played.until(f"{ask.id} does not belong to a run")
+        await played.press("enter")
+        await played.until("Cancelled by", "[Esc] Back", gone="does not belong")
+
+    play(store, act)
 
 
 @pytest.mark.proves("S2-57", "S2-58", "S2-59")

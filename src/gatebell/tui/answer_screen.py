@@ -76,8 +76,6 @@ class AnswerScreen(WorkScreen):
 
     def on_mount(self) -> None:
         self.set_interval(_SAVE_EVERY_SECONDS, self.keep)
-        # The last message is about another ask.
-        self.tui_context.word.text = ""
         if self._saved:
             say(self.app, self.tui_context, "Your last draft is filled in.")
         self._fields.focus_first()

@@ -68,6 +68,8 @@ class Following(Screen[None]):
     def __init__(self, tui_context: TuiContext) -> None:
         super().__init__()
         self.tui_context = tui_context
+        # The last message is about what was shown before.
+        tui_context.word.text = ""
         self._is_looking = self._must_look_again = False
 
     def build_body(self) -> Iterable[Widget]:
@@ -129,7 +131,8 @@ class Following(Screen[None]):
 
     def _end_look(self, found: Any, problem: str) -> None:
         self._is_looking = False
-        if self.is_mounted:
+        # A screen that ends has lost its parts already.
+        if self.is_mounted and self.query("#problem"):
             self._show_found(found, problem)
         if self._must_look_again:
             self._must_look_again = False
