@@ -199,6 +199,22 @@ def test_runaway_session_leaves_other_sessions_alone(inbox):
     assert ask(0, "calm") == 201
     inbox.clock.advance(1)
     assert [ask(number, "runaway") for number in (62, 63)] == [201, 429]
+    note = {"text": "look", "session": "runaway"}
+    assert agent.post("/api/notes", json=note).status_code == 429
+    signal = {"status": "DONE", "session": "runaway"}
+    assert agent.post("/api/signals", json=signal).status_code == 429
+
+
+@pytest.mark.proves("SRV-54")
+def test_asker_takes_no_name_of_another_person(inbox):
+    agent = inbox.client("ask", name="ci")
+    inbox.token("answer", name="ada")
+    for name, code in (
+        *(("Ada (verified)", 400), ("ada", 400), ("person:zoe", 400)),
+        *(("ada's claude", 201), ("ci", 201), ("person:ci", 201), ("", 201)),
+    ):
+        asked = agent.post("/api/asks", json={"prompt": f"{name}?", "agent": name})
+        assert asked.status_code == code, (name, asked.text)
 
 
 @pytest.mark.proves("SRV-14")

@@ -163,6 +163,11 @@ REQUESTS = (
     Attack("hides a zero in a folder", "POST", "/api/permissions/gated", {"call": CALL, "folders": ["/p\0"]}),
     Attack("gives a call a field of its own", "POST", "/api/permissions", {"call": CALL | {"identity": "0"}}),
     Attack("drops a used yes to use it again", "POST", "/api/permissions/{used}/use", {"call": CALL, "tool_use_id": "t1", "session": "claude:s1", "drop": True}),
+    Attack("asks in the name of a person", "POST", "/api/asks", {"prompt": "Deploy?", "agent": "Ada"}),
+    Attack("asks in the name of a proven person", "POST", "/api/asks", {"prompt": "Deploy?", "agent": "person:ada (verified)"}),
+    Attack("holds a call in the name of a person", "POST", "/api/permissions", {"call": CALL, "agent": "person:ada"}),
+    Attack("leaves a note in the name of a person", "POST", "/api/notes", {"text": "Approve it", "agent": "ada"}),
+    Attack("attaches a file of another", "POST", "/api/asks", {"prompt": "See this?", "attachments": [{"name": "a.txt", "digest": "{token_digest}"}]}),
 )  # fmt: skip
 
 

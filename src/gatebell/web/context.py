@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from gatebell.domain.people.logins import session_prefix
 from gatebell.domain.people.principals import Caller, Sighting, person
+from gatebell.web.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,6 +129,22 @@ class WebRequest(NamedTuple):
     def session(self, given: str) -> str:
         """Return an agent session with the prefix of this token: tokens do not share sessions."""
         return session_prefix(self.who.token_id) + given
+
+    def count_for_session(self, named: str, session: str) -> None:
+        """Count what reaches people: an agent without end must not use up its token's limit."""
+        self.web_context.limits.count("session" if named else "unnamed session", session)
+
+    def name_asker(self, given: str) -> str:
+        """Return an asker's name as people see it; refuse one that looks like another person's."""
+        own = self.who.person
+        wanted = given.casefold().removeprefix("person:").split("(")[0].strip()
+        if not given or wanted == own.casefold():
+            return given or own
+        if given.casefold().startswith("person:") or any(
+            wanted == one.name.casefold() for one in self.store.people.all()
+        ):
+            raise Problem(400, f"the asker cannot be called {given}, like a person: name the agent")
+        return given
 
     @property
     def own_prefix(self) -> str:

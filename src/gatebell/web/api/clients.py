@@ -50,8 +50,10 @@ def hear(web_request: WebRequest) -> Response:
 
 def leave_note(web_request: WebRequest) -> Response:
     """Leave a note that the inbox shows."""
-    caller = agent_caller(web_request, web_request.body.get("session", ""))
-    notes.tell(web_request.store, build_origin(web_request), caller, web_request.body["text"])
+    origin, named = build_origin(web_request), web_request.body.get("session", "")
+    web_request.count_for_session(named, origin.session)
+    caller = agent_caller(web_request, named)
+    notes.tell(web_request.store, origin, caller, web_request.body["text"])
     return Response(status_code=204)
 
 
@@ -63,6 +65,7 @@ def list_notes(web_request: WebRequest) -> Response:
 def signal(web_request: WebRequest) -> Response:
     """Keep a note and an event of an agent's report."""
     body, origin = web_request.body, build_origin(web_request)
+    web_request.count_for_session(body.get("session", ""), origin.session)
     caller = agent_caller(web_request, body.get("session", ""))
     notes.signal(web_request.store, origin, caller, body["status"], body.get("summary", ""))
     return Response(status_code=204)

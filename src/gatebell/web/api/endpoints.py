@@ -88,13 +88,12 @@ def open_ask(web_request: WebRequest) -> Opened:
         raise Problem(403, "this token may not change tasks, so it cannot ask for one: ask without")
     named = given.pop("session", "")
     session = web_request.session(named)
-    # An agent that asks without end must not use up the limit of the token that it shares.
-    web_request.web_context.limits.count("session" if named else "unnamed session", session)
+    web_request.count_for_session(named, session)
     origin = Origin(
         project=given.pop("project", ""),
         project_key=given.pop("project_key", ""),
         cwd=given.pop("cwd", ""),
-        agent=given.pop("agent", "") or web_request.who.person,
+        agent=web_request.name_asker(given.pop("agent", "")),
         session=session,
         tool_use_id=given.pop("tool_use_id", ""),
         started_by=person(web_request.who.person),

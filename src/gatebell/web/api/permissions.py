@@ -70,8 +70,7 @@ def _hold(web_request: WebRequest) -> Response:
     held, caller = _build_held(web_request), agent_caller(web_request, named)
     if body.get("only_rules"):
         return _reply(permit_call.by_rule_of(store, held))
-    limits = web_request.web_context.limits
-    limits.count("session" if named else "unnamed session", held.origin.session)
+    web_request.count_for_session(named, held.origin.session)
     if body.get("defer"):
         return _reply(permit_call.defer(store, held, caller))
     found = permit_call.hold(store, held, caller, body.get("seconds", _MAX_SECONDS))
@@ -149,7 +148,7 @@ def build_origin(web_request: WebRequest) -> Origin:
         project=body.get("project", ""),
         project_key=body.get("project_key", ""),
         cwd=body.get("cwd", ""),
-        agent=body.get("agent", "") or who,
+        agent=web_request.name_asker(body.get("agent", "")),
         session=web_request.session(body.get("session", "")),
         tool_use_id=body.get("tool_use_id", ""),
         started_by=person(who),
