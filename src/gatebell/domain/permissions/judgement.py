@@ -209,7 +209,7 @@ class Judge:
         """Judge a variable whose text a shell or a program runs."""
         if not _RUN_SETTINGS.match(name):
             return None
-        if name in ("BASH_ENV", "ENV") and not is_known(text):
+        if name == "BASH_ENV" and not is_known(text):
             return None, "a shell runs a file that is not known before"
         if " " in text and is_known(text) and (found := self.judge_text(text)):
             return found

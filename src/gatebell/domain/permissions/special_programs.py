@@ -243,7 +243,7 @@ def judge_msbuild(judge: Judge, rest: list[str], text: str | None) -> Reason | N
     """Judge a build of .NET: publishing to a folder is none of the acts."""
     if any(one in word.lower() for word in rest for one in _SENDING_BUILDS):
         return Act.DEPLOY, "it sends what it builds"
-    return None
+    return next(filter(None, map(judge.judge_inside, rest)), None)
 
 
 def _cmd(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
@@ -256,7 +256,8 @@ def _cmd(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
 
 
 def _powershell(judge: Judge, rest: list[str], text: str | None) -> Reason | None:
-    if any(len(word) > 1 and "-encodedcommand".startswith(word.lower()) for word in rest):
+    options = [word.lower() for word in rest if word[:2] in ("-e", "-E")]
+    if any("-encodedcommand".startswith(word) or word == "-ec" for word in options):
         return None, "it runs a text that the line does not show"
     if any(map(_WINDOWS_DELETES.search, rest)):
         return Act.DELETE, "it deletes a tree"

@@ -23,17 +23,18 @@ _TELLING_VERB = late_pattern(r"(?:.*[:./])?(?:(?:apply|delete)(?::.*)?|jib(?::bu
 # A kind of build: `-c Release`, `--prerelease=allow`, `target/release/app`.
 _KIND_OPTIONS = frozenset(["-c", "--config", "--configuration", "-configuration", "--buildtype"])
 _KIND = late_pattern(
-    r"(?i)--release|--pre-?releases?(?:=.*)?|.*(?:build_?type|configuration)=release"
+    r"(?i)--release|--pre-?releases?(?:=\w+)?"
+    r"|[-/]*(?:p:|property:|D)?(?:CMAKE_)?(?:build_?type|configuration)=release"
 )
 _FOLDER = late_pattern(
     r"((?:^|/)(?:\.?build|target|bin|out|obj|dist)/(?:[\w.-]+/)?)[Rr]elease(?=/)"
 )
-# What is not done, a test, and a document after other words: nothing that the program does.
+# What is not done, and a test, which is named like what it tests.
 _LEFT_OUT = late_pattern(r"--(?:no|skip|without)-[\w-]+")
 _TEST = late_pattern(
-    r"[\w./@=-]*(?:\btest_[\w-]+\.py|[\w-][._-](?:test|spec)s?\.\w+|_test\.\w+)(?:::?[\w:.\[\]-]*)?"
+    r"[\w./@=-]*(?:\btest_[\w-]+\.py|[\w-][._-](?:test|spec)s?\.(?:py|[cm]?[jt]sx?|rb|go|rs|exs?|php))"
+    r"(?:::?[\w:.\[\]-]*)?"
 )
-_DOCUMENT = late_pattern(r"[\w./@=-]+\.(?:md|txt|rst|log|csv|tsv|html|png|svg|pdf)")
 
 
 def find_telling(words: Sequence[str], values: Iterable[str]) -> Reason | None:
@@ -50,12 +51,9 @@ def find_telling(words: Sequence[str], values: Iterable[str]) -> Reason | None:
 
 
 def _drop_harmless(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words without those that name a kind of build, a test, or a document.
-
-    The first word is the program. A test or a document may be named like what it is about.
-    """
+    """Yield the words without those that name a kind of build or a test; the first is the program."""
     for at, word in enumerate(words):
         is_kind = word.lower() == "release" and at and words[at - 1] in _KIND_OPTIONS
-        is_operand = (at and _TEST.fullmatch(word)) or (at > 1 and _DOCUMENT.fullmatch(word))
-        if not (is_kind or is_operand or _KIND.fullmatch(word) or _LEFT_OUT.fullmatch(word)):
+        is_test = at and _TEST.fullmatch(word)
+        if not (is_kind or is_test or _KIND.fullmatch(word) or _LEFT_OUT.fullmatch(word)):
             yield _FOLDER.sub(r"\1", word)
