@@ -15,12 +15,14 @@ from gatebell.adapters.engines.local import LocalEngine
 from gatebell.api.flows import step
 from gatebell.domain.asks.answers import Given
 from gatebell.domain.freezes import describe_freeze
+from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs import runs
 from gatebell.errors import AgentRefusedError, UsageError
 from gatebell.services import freezes
 from gatebell.services.asks import answer_ask
 from gatebell.services.permissions import permit_call
+from gatebell.services.permissions.permit_call import Permission
 from gatebell.services.runs.checkouts import Checkouts
 from gatebell.services.runs.claims import Abandoned, Keeper
 from gatebell.services.tasks import backlog
@@ -117,6 +119,24 @@ def test_held_yes_expires_with_its_call(store, session):
     act_while_waiting(store, lambda: None)
     later = hold(call_id="t2", session=session, limit=60)
     assert permit_call.decide(store, later, an_agent()).allow is False, "it got the old yes"
+
+
+@pytest.mark.proves("FREEZE-4", "LAW-3")
+@pytest.mark.parametrize("tool", ["Bash", "AskUserQuestion"])
+def test_host_that_stops_in_a_freeze_gets_no_yes(store, tool):
+    def answer():
+        (ask,) = store.asks.pending(9)
+        answer_ask.answer(store, ask.id, ADA, Given("A" if tool == "AskUserQuestion" else "yes"))
+        freezes.begin(store, ADA)
+        held.host.find_reason_to_stop = lambda: "claude is gone"
+
+    held = hold()
+    if tool == "AskUserQuestion":
+        asked = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}
+        held = held._replace(call=make_call(tool, {"questions": [asked]}))
+    act_while_waiting(store, answer)
+    assert permit_call.decide(store, held, an_agent()) == Permission(allow=None)
+    assert store.asks.pending(9) == []
 
 
 @pytest.mark.proves("FREEZE-3")

@@ -368,6 +368,13 @@ def test_question_answered_in_the_terminal_settles_the_others(store):
     asked = questions("Which?", "Where?")._replace(host=host, limit_seconds=10.0)
     assert permit_call.decide(store, asked, an_agent()) == Permission(allow=None)
     assert store.asks.pending(9) == []
+    asked = asked._replace(host=PlannedHost())
+    assert permit_call.decide(store, asked, an_agent()) == Permission(allow=None)
+    assert store.asks.pending(9) == [], "no person answered in time"
+    # The time of day was set back, so its asks have not expired.
+    store.visitors.append(lambda: store.clock.advance(60) or store.clock.jump(-60) or True)
+    assert permit_call.decide(store, asked, an_agent()) == Permission(allow=None)
+    assert store.asks.pending(9) == []
     nothing = asked._replace(call=make_call("AskUserQuestion", {}, "", ""))
     assert permit_call.decide(store, nothing, an_agent()) == Permission(allow=None)
 
