@@ -110,7 +110,7 @@ def test_call_without_time_left_gets_a_no(store):
 
 
 @pytest.mark.proves("HOOK-10", "LAW-4")
-def test_yes_that_is_taken_at_this_moment_is_asked_again(store, monkeypatch):
+def test_yes_taken_at_this_moment_is_asked_again(store, monkeypatch):
     held = hold(call_id="t1")
     assert permit_call.defer(store, held, an_agent()) is None
     (asked,) = store.asks.pending(9)

@@ -111,7 +111,7 @@ def test_rule_is_begun_once_and_named_exactly(store):
 
 @pytest.mark.proves("LESS-5")
 @pytest.mark.parametrize("deed", ["promote", "remove"])
-def test_change_at_the_same_time_is_told(store, monkeypatch, deed):
+def test_change_at_the_same_time_is_refused(store, monkeypatch, deed):
     shadow = begin(store)
     name = "promote" if deed == "promote" else "remove_shadow"
     monkeypatch.setattr(type(store.rules), name, lambda *_: False)
@@ -140,7 +140,7 @@ def test_nothing_is_offered_where_no_rule_could_hold(store):
 
 @pytest.mark.proves("LESS-2", "LAW-3")
 @pytest.mark.parametrize("how", ["note", "gate"])
-def test_yes_with_a_condition_or_a_gate_is_not_for_always(store, monkeypatch, how):
+def test_yes_with_a_condition_is_not_for_always(store, monkeypatch, how):
     if how == "gate":
         # The pattern itself is plain: only this call has a word that gates look at.
         monkeypatch.setattr(standing_rules, "list_triggers", lambda _: ["*push*"])
