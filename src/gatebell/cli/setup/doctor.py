@@ -10,7 +10,6 @@ Example: gate doctor --json
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatebell.app import chats, daemon, environment, server_access, settings, wiring
@@ -55,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    with show_progress("Checking"):
+    with show_progress("Checking the store, and the gates for real"):
         findings, trust = list(_run_checks()), _trust()
     if args.json:
         print_json({"trust": trust, "findings": [finding._asdict() for finding in findings]})
@@ -250,7 +249,6 @@ def _check_hosts() -> Iterator[Finding]:
     yield from found
     yield from (Finding(False, one) for one in old_installations.find_old(folder))
     yield from _find_outdated_rules(folder)
-    print("Testing the gates for real …", file=sys.stderr, flush=True)
     yield from (Finding(*one) for one in try_hosts(folder))
 
 
