@@ -8,17 +8,20 @@ from datetime import timedelta
 import pytest
 from tests.support.chat_room import ask, link
 from tests.support.interleaving import together
+from tests.support.past_calls import ask_about, decide
 from tests.support.people import a_person, an_agent
 
 from gatebell.domain.digests import token_digest
-from gatebell.domain.enums import ChannelKind
+from gatebell.domain.enums import ChannelKind, ShadowState
 from gatebell.domain.notifications.chats import CODES_LIVE, ChatMessage, ChatUpdate
 from gatebell.domain.people.logins import make_token_id
 from gatebell.errors import AgentRefusedError, NotFoundError, RefusedError
 from gatebell.services import audit
+from gatebell.services.asks import create_ask
 from gatebell.services.chats import link_chat
 from gatebell.services.chats.take_update import take_update
 from gatebell.services.people import manage_people
+from gatebell.services.permissions import standing_rules
 
 __all__ = ["together"]
 
@@ -147,8 +150,8 @@ def test_update_that_comes_again_acts_once(store):
     assert again == "" and audit.verify(store) == []
 
 
-def press(store, asked):
-    button = f"{asked.id}|{asked.digest[:32]}|y"
+def press(store, asked, choice="y"):
+    button = f"{asked.id}|{asked.digest[:32]}|{choice}"
     # Without a message, which would be recorded in a transaction of its own.
     update = ChatUpdate(TELEGRAM, "press/1", "7", "7", button=button)
     return take_update(store, update, chat_calls=True)
@@ -191,3 +194,27 @@ def test_press_and_unlink_at_once(together, is_press_first):
     if is_press_first:
         assert kinds.index("ask.answered") < kinds.index("chat.unlinked")
     assert audit.verify(store) == []
+
+
+@pytest.mark.proves("LESS-4", "CHAT-2")
+@pytest.mark.parametrize("choice", ["y", "n", "back", "gone"])
+def test_decision_in_a_chat_counts_for_rules_as_any_other(store, choice):
+    link(store)
+    for number in range(3):
+        decide(store, f"npm test {number}")
+    shadow = standing_rules.begin_shadow(store, a_person(), "/p", "Bash(npm test *)")
+    asked = ask_about(store, "npm test x")
+    if choice == "back":
+        shown = ChatMessage(TELEGRAM, "7", "2", asked.id, asked.digest, "opened", store.now())
+        store.chats.add_message(shown)
+        say(store, asked)
+    if choice == "gone":
+        create_ask.cancel(store, asked.id, a_person(), "gone")
+    else:
+        press(store, asked, "y" if choice == "back" else choice)
+    (compared,) = standing_rules.list_shadows(store, a_person())
+    counted = {"y": (1, 0, 0), "n": (0, 1, 0), "back": (0, 0, 1), "gone": (0, 0, 0)}[choice]
+    tally = compared.tally
+    assert (tally.approved, tally.rejected, tally.conditional) == counted
+    assert (compared.shadow.state == ShadowState.ACTIVE) is (choice in ("y", "gone"))
+    assert compared.shadow.id == shadow.id and audit.verify(store) == []

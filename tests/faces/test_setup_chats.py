@@ -102,7 +102,9 @@ def test_slack_is_set_up_from_nothing(store, service, monkeypatch, told, capsys)
 def test_missing_scope_and_stopped_link_keep_what_works(store, service, monkeypatch, told):
     bot, app = TOKENS
     service.scopes = "chat:write"
-    args = person(monkeypatch, "s", hidden=(app, bot, ""))
+    args = person(monkeypatch, hidden=(app, bot, ""))
+    # As with --notify slack, which needs no choice.
+    args.notify = ["slack"]
     assert setup_chats.run(args, store, Dialogue(asks=True, prints=True)) == []
     assert any("lacks the scopes im:history" in one for one in told) and not chats.list_set_up()
     service.scopes = "chat:write,im:history"
