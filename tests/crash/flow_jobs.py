@@ -26,7 +26,7 @@ from gatebell.adapters.agents import agent_process
 from gatebell.app import runtime, wiring
 from gatebell.domain.runs.runs import RunChange
 from gatebell.ports.store import Store
-from gatebell.services.runs import claims, run_journal
+from gatebell.services.runs import claims
 from gatebell.services.runs.dependencies import RunDependencies
 from gatebell.services.runs.drive_run import Driver
 
@@ -89,7 +89,7 @@ def _describe_point(name: str, subject: Any) -> str:
 
 def shorten_lease(seconds: float) -> None:
     """Shorten leases so that they expire while a test waits."""
-    claims.LEASE = run_journal.LEASE = timedelta(seconds=seconds)
+    claims.LEASE = timedelta(seconds=seconds)
     claims._BEAT_SECONDS = seconds / 3
     claims._GRACE_SECONDS = seconds / 4
     claims._PAUSE = timedelta(seconds=seconds / 10)
