@@ -24,12 +24,13 @@ HERE = Path(__file__).parent
 CPU_BUDGET = {
     "agents": 400,
     "contract": 90,
-    "crash": 200,
+    "crash": 160,
     "domain": 60,
     "faces": 500,
     "journeys": 150,
-    "security": 300,
+    "security": 200,
     "service": 200,
+    "tests": 20,
 }
 # The same browser without windows takes a third of the time, if it is installed.
 CHROMIUM = next(filter(os.path.exists, ["/usr/bin/chromium-headless-shell"]), "/usr/bin/chromium")
