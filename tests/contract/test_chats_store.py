@@ -198,7 +198,7 @@ def test_press_and_unlink_at_once(together, is_press_first):
 
 @pytest.mark.proves("LESS-4", "CHAT-2")
 @pytest.mark.parametrize("choice", ["y", "n", "back", "gone"])
-def test_decision_in_a_chat_counts_for_rules_as_any_other(store, choice):
+def test_decision_in_a_chat_counts_for_rules(store, choice):
     link(store)
     for number in range(3):
         decide(store, f"npm test {number}")
