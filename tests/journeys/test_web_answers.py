@@ -410,12 +410,15 @@ def test_vote_counts_and_a_claimed_name_does_not(web, tab):
         expect(page.locator("#terms")).to_contain_text("all of ada, bob")
         if name == "bob":
             expect(page.locator("#terms")).to_contain_text("ada: approved")
+            expect(page.locator("#list")).not_to_contain_text("you have answered")
         button(page, "Approve").click()
         said = f"answer to {asked.id} counts" if name == "ada" else f"{asked.id} is approved"
         expect(page.locator(".banner.good")).to_contain_text(said)
         expect(page.get_by_role("heading", level=1)).to_have_text(
             "1 waiting for you" if name == "ada" else "Nothing is waiting for you"
         )
+        if name == "ada":
+            expect(page.locator("#list")).to_contain_text("you have answered, others have not")
     assert web.get(asked.id).decision == "approved"
 
 

@@ -67,6 +67,8 @@ def session(web):
 
 
 def every_kind(web):
+    for name in ("ada", "bob"):
+        web.token(name)
     return {
         "call": push(web, context=LONG),
         "edit": edit(web),
@@ -80,6 +82,8 @@ def every_kind(web):
         "secret": web.ask("The token?", secret=True, context=LONG),
         "form": web.ask("Where to?", kind="form", schema=TWELVE),
         "session": session(web),
+        "people": web.ask("Deploy?", kind="approval", requirement={"all": ["ada", "bob"]}),
+        "background": web.ask("Which?", kind="choice", options=("a", "b"), assume="a"),
     }
 
 

@@ -70,6 +70,8 @@ class Listed(NamedTuple):
     """Whether no asker waits for it any more."""
     title: str = ""
     """The run that waits for it."""
+    has_vote: bool = False
+    """Whether the reader's own answer counts already."""
 
     @property
     def ask(self) -> Ask:
@@ -105,7 +107,7 @@ def inbox(web_request: WebRequest) -> dict[str, Any]:
     pending = store.asks.pending(MAX_LISTED)
     writing = _answering(store, web_request.caller, now)
     listed = [
-        (project, [_list_one(store, same, writing) for same in all_])
+        (project, [_list_one(web_request, same, writing) for same in all_])
         for project, all_ in groups(pending)
     ]
     since = now - _NOTES_ARE_SHOWN
@@ -113,7 +115,8 @@ def inbox(web_request: WebRequest) -> dict[str, Any]:
     return {"listed": listed, "shown": len(pending), "notes": notes, "urgencies": URGENCIES}
 
 
-def _list_one(store: Store, same: list[Ask], writing: dict[str, list[str]]) -> Listed:
+def _list_one(web_request: WebRequest, same: list[Ask], writing: dict[str, list[str]]) -> Listed:
+    store = web_request.store
     run = work_view.find_run(store, same[0])
     return Listed(
         same,
@@ -121,6 +124,7 @@ def _list_one(store: Store, same: list[Ask], writing: dict[str, list[str]]) -> L
         tasks_of(store, same),
         all(is_waiter_gone(store, one) for one in same),
         work_view.name_run(store, run) if run else "",
+        all(_has_vote(store, one, web_request.caller) for one in same),
     )
 
 
@@ -133,11 +137,13 @@ def list_pending(store: Store) -> list[Ask]:
 
 def is_open_for(store: Store, one: Ask, caller: Caller) -> bool:
     """Return whether an answer of this person would count, and is not there yet."""
-    if one.question.requirement.personal and any(
-        vote.principal == caller.actor for vote in _votes(store.asks.answers(one.id))
-    ):
+    return not _has_vote(store, one, caller) and not _find_bar(one, caller)
+
+
+def _has_vote(store: Store, one: Ask, caller: Caller) -> bool:
+    if not one.question.requirement.personal:
         return False
-    return not _find_bar(one, caller)
+    return any(vote.principal == caller.actor for vote in _votes(store.asks.answers(one.id)))
 
 
 def _find_bar(one: Ask, caller: Caller) -> str | None:
