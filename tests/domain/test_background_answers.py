@@ -91,7 +91,8 @@ def test_ask_without_an_answer_confirms_nothing(state, says):
     "words", ["word " * 4_000, "\x01" * 6_000, "x\n" * 3_000, "\U0010ffff" * 6_000]
 )
 def test_long_answer_fits_and_says_where_the_rest_is(words):
-    text = quote_answer(an_ask(words, words, note=words), words)
+    who = f"person:{words[:64]}"
+    text = quote_answer(an_ask(words, words, note=words, settled_by=who), words)
     assert len(text) <= MAX_QUOTED_CHARACTERS
     assert "more characters" in text and text.endswith(" The whole answer: gate wait a-1")
 

@@ -286,3 +286,13 @@ def test_other_messages_are_plain_text():
     assert found.head == "gate" and found.shown == f"{message.title}\n{message.body}"
     made = Card("own")
     assert chat_cards.find_card(message._replace(card=made)) is made
+
+
+@pytest.mark.proves("CHAT-1", "CHAT-6")
+def test_options_that_are_not_shown_have_no_buttons():
+    options = ("x" * 1300, "x" * 1300 + "y")
+    ask = an_ask("choice", "Which?", options=options)
+    assert labels(ask) == [] and "Its options are not shown whole" in card(ask).foot
+    assert chat_cards.find_value(ask, "0") is None
+    short = an_ask("choice", "Which?", options=("A", "B"), context="x" * 3000)
+    assert labels(short) == ["A", "B"] and chat_cards.find_value(short, "1") == "B"

@@ -99,3 +99,26 @@ def test_revoked_token_creates_neither_link_nor_login(store):
         manage_logins.enter_by_token(store, secret, {})
     with pytest.raises(RefusedError, match="was revoked"):
         manage_logins.make_link(store, zoe)
+
+
+@pytest.mark.proves("WEB-2", "SETUP-11")
+def test_personal_link_needs_a_token(store):
+    with pytest.raises(RefusedError, match="token"):
+        manage_logins.link_to(store, "https://g", a_person(), personal=True)
+    made = manage_logins.link_to(store, "https://g", a_person(verified=True), personal=True)
+    secret = made.removeprefix("https://g/link/")
+    assert manage_logins.find_link(store, secret).verified
+    assert manage_logins.link_to(store, "https://g", a_person()).startswith("https://g/link/")
+
+
+@pytest.mark.proves("WEB-3")
+def test_revoked_token_makes_no_link(store):
+    manage_people.add(store, a_person(), "zoe")
+    (token,) = store.people.tokens()
+    zoe = a_person("zoe", verified=True)._replace(token_id=token.id)
+    assert manage_logins.make_link(store, zoe)
+    manage_people.revoke(store, a_person(), token.id)
+    before = store.audit.head().seq
+    with pytest.raises(RefusedError, match="was revoked"):
+        manage_logins.make_link(store, zoe)
+    assert store.audit.head().seq == before

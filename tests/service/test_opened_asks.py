@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from tests.support.people import a_person, an_agent
 from tests.support.run_records import add_run, ask_of
 from tests.support.task_records import add_task, awaiting
 
+from gatebell.domain.asks.answers import Given
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.asks.attachments import Attachment
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.sessions.visits import Terms
-from gatebell.errors import NotFoundError, UsageError
-from gatebell.services.asks import attachments, create_ask
+from gatebell.errors import NotFoundError, RefusedError, UsageError
+from gatebell.services.asks import answer_ask, attachments, create_ask
 from gatebell.services.asks.create_ask import MAX_ASSUMED_CHARACTERS, Request
+from gatebell.services.stats import read_stats
 from gatebell.testing import MemoryStore
 
 ADA = a_person()
@@ -154,3 +158,27 @@ def test_beginning_of_a_task_only_reads(store):
         create_ask.look_up(store, others[0].id)
     with pytest.raises(NotFoundError, match="there is no task tm-zzzz"):
         create_ask.look_up(store, "tm-zzzz")
+
+
+@pytest.mark.proves("CHAT-7")
+def test_ways_of_an_answer_need_no_people(store):
+    asked = ask(store, requirement={"via": ["web"]})
+    with pytest.raises(RefusedError, match="only by web"):
+        answer_ask.answer(store, asked.id, ADA, Given("A"))
+    web = ADA._replace(via="web")
+    assert answer_ask.answer(store, asked.id, web, Given("A"))[1].settled_via == "web"
+    with pytest.raises(RefusedError, match="must have a personal token first"):
+        ask(store, requirement={"n": 2})
+
+
+@pytest.mark.proves("LESS-8")
+@pytest.mark.parametrize(
+    ("days", "says"), [((0, 0), "is empty"), ((-1, 1), "is empty"), ((400, 0), "longer than 366")]
+)
+def test_period_of_the_numbers_is_bounded(store, days, says):
+    now = store.now()
+    since, until = (now - timedelta(days=one) for one in days)
+    with pytest.raises(UsageError, match=says):
+        read_stats(store, since, until)
+    assert read_stats(store).until == now, "the end is not in the future"
+    assert read_stats(store, until=now + timedelta(days=9)).until == now

@@ -36,8 +36,9 @@ else:
 
 MAX_QUOTED_CHARACTERS = 9_000
 """Claude Code shows an agent at most ten thousand characters of a hook."""
-_QUOTED_LENGTHS = (6_000, 2_000, 600)
-_LEAST_QUOTED = 200
+_QUOTED_LENGTHS = (6_000, 2_000)
+_ALWAYS_FITS = 600
+"""Even if each character is shown as a mark such as ‹U+10FFFF›."""
 _QUOTED_COLUMNS = 1_000
 
 
@@ -327,7 +328,7 @@ def quote_answer(ask: Ask, value: Any) -> str:
         text = _quote_answer(ask, value, most)
         if len(text) <= MAX_QUOTED_CHARACTERS:
             return text
-    return _quote_answer(ask, value, _LEAST_QUOTED)
+    return _quote_answer(ask, value, _ALWAYS_FITS)
 
 
 def _quote_answer(ask: Ask, value: Any, most: int) -> str:
