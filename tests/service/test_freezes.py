@@ -19,7 +19,7 @@ from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import Scope
 from gatebell.domain.runs import runs
 from gatebell.errors import AgentRefusedError, UsageError
-from gatebell.services import freezes
+from gatebell.services import audit, freezes
 from gatebell.services.asks import answer_ask
 from gatebell.services.permissions import permit_call
 from gatebell.services.permissions.permit_call import Permission
@@ -274,3 +274,29 @@ def test_worker_takes_nothing_up_in_a_freeze(house):
     freezes.lift(store, ADA)
     assert scheduler.take_up() is not None and drives.begin()
     assert drives.wait_idle(20)
+
+
+@pytest.mark.proves("FREEZE-1", "LAW-9")
+def test_freeze_without_its_event_is_found(store):
+    freezes.begin(store, ADA, "broken")
+    assert audit.verify(store) == []
+    store.connection.raw.execute("UPDATE events SET content = NULL")
+    faults = audit.verify(store)
+    assert "event 1 (freeze.begun): its content is gone, so its rows cannot be compared" in faults
+    assert "freezes 1: this row was added without an event" in faults
+
+
+@pytest.mark.proves("FREEZE-1")
+def test_freeze_is_begun_after_a_lift_just_now(store, monkeypatch):
+    freezes.begin(store, ADA, "first")
+    begin = type(store.freezes).begin
+
+    def begin_late(self, *given):
+        done = begin(self, *given)
+        if not done:
+            freezes.lift(store, a_person("sue"))
+        return done
+
+    monkeypatch.setattr(type(store.freezes), "begin", begin_late)
+    freeze, is_new = freezes.begin(store, ADA, "second")
+    assert (is_new, freeze.reason) == (True, "second") and freezes.find(store) == freeze
