@@ -27,6 +27,7 @@ def test_agent_asks_and_person_answers_elsewhere(server_world):
     assert (waiting.returncode, out) == (0, "B\n"), err
     taken = eventually(lambda: server_world.get(ask.id).delivered_at and server_world.get(ask.id))
     assert taken.settled_by == "person:ada"
+    assert taken.delivered_to == f"agent:{ask.origin.session}"
     assert server_world.agent.gate("wait", ask.id).out == "B\n"
 
 
@@ -44,6 +45,9 @@ def test_approval_has_the_exit_codes_of_a_store(server_world):
 def test_person_asks_back_and_the_agent_replies(server_world):
     ask_id = server_world.ask("Delete it?")
     assert server_world.ada.gate("ask-back", ask_id, "Which", "one?").code == 0
+    for _ in range(2):
+        read = server_world.bob.gate("wait", ask_id)
+        assert read.code == 11 and "Which one?" in read.out, "they stay new for the asker"
     ran = server_world.agent.gate("wait", ask_id)
     assert ran.code == 11 and "Which one?" in ran.out and f"gate reply {ask_id}" in ran.out
     assert server_world.agent.gate("wait", ask_id, "--timeout", "1").code == 11

@@ -90,6 +90,8 @@ def _suggest_next(run: Run, asks: Sequence[Ask], has_worker: bool) -> list[str]:
     if asks:
         return ["", *map(terminal.tell_how_to_answer, asks)]
     if run.state in (RunState.STUCK, RunState.FAILED) and run.folder:
+        if f"gate resume {run.id}" in run.reason:
+            return []
         return ["", f"Use 'gate resume {run.id} --detach' to let the worker of its host go on."]
     if run.state == RunState.READY and not has_worker and not run.is_unplaced:
         return ["", "No worker is running. Start one there: gate worker"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,9 @@ class RemoteBackend(RemoteAnswering, RemoteWork, RemoteRules):
 
     def hear(self, ask: Ask) -> None:
         path = f"/api/asks/{quote(ask.id)}/heard"
-        self._http.send("POST", path, {"messages": ask.asked_back})
+        # A person who reads along is not the asker, for whom the messages stay new.
+        with suppress(RefusedError):
+            self._http.send("POST", path, {"messages": ask.asked_back})
 
     def reply(self, ask_id: str, caller: Caller, text: str) -> Ask:
         return self._say(ask_id, caller, text)

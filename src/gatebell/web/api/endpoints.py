@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.asks.asks import Ask
     from gatebell.domain.asks.requests import Opened
+    from gatebell.domain.people.principals import Caller
     from gatebell.web.context import WebRequest
 
 # Per request; a list of many of them must still load quickly.
@@ -105,11 +106,7 @@ def open_ask(web_request: WebRequest) -> Opened:
     files = find_uploads(web_request, given.pop("attachments", ()))
     given |= {"attachments": files} if files else {}
     request = Request(options=options, escalations=steps, session=terms and Terms(**terms), **given)
-    session_prefix, _, name = session.partition("/")
-    # Whatever else the token may do, a caller here is the asker, not a person at a screen.
-    caller = web_request.caller._replace(
-        verified=False, agent=Sighting(session_prefix, name, "it asked over HTTP")
-    )
+    caller = _describe_asker(web_request, session)
     # A session works in a folder of the machine that asks, never in one of this machine.
     caller = caller._replace(evidence=caller.evidence | {"host": host or web_request.address})
     if len(json.dumps(request.context)) > _LARGEST_CONTEXT:
@@ -122,6 +119,16 @@ def open_ask(web_request: WebRequest) -> Opened:
     if not web_request.is_own_ask(opened.ask) and "read" not in web_request.who.scopes:
         raise Problem(403, "another client has asked this already: only that client sees it")
     return opened
+
+
+def _describe_asker(web_request: WebRequest, session: str) -> Caller:
+    """Return the caller as the agent of a session of its token.
+
+    Whatever else the token may do, a caller here is the asker, not a person at a screen.
+    """
+    prefix, _, name = session.partition("/")
+    agent = Sighting(prefix, name, "it asked over HTTP")
+    return web_request.caller._replace(verified=False, agent=agent)
 
 
 def show_opened(web_request: WebRequest, opened: Opened) -> Response:
@@ -174,7 +181,9 @@ def take(web_request: WebRequest) -> Response:
     if web_request.body.get("keep"):
         # Its asker takes it again once it has handed it over; a secret is then erased.
         return JSONResponse(make_ask_document(web_request.store, ask) | {"value": value})
-    done = BackgroundTask(wait_for_ask.take, web_request.store, ask, web_request.caller.actor)
+    # A person's token may take what its agent asked: the session that asked is the taker.
+    taker = _describe_asker(web_request, ask.origin.session).actor
+    done = BackgroundTask(wait_for_ask.take, web_request.store, ask, taker)
     return JSONResponse(
         make_ask_document(web_request.store, ask) | {"value": value}, background=done
     )
