@@ -29,7 +29,8 @@ UPDATE runs SET
 WHERE id = :id AND claim = :claim AND state = 'running';
 
 -- name: prove_run
--- Only the condition, for people who write beside the driver: they have no lease to extend.
+-- Only the condition, for a step with a lease that is still long, and for people who write beside
+-- the driver.
 UPDATE runs SET changed_at = coalesce(CAST(:touched_at AS text), changed_at)
 WHERE id = :id AND claim = :expected_claim AND state = :expected_state;
 
