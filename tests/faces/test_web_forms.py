@@ -401,6 +401,7 @@ def test_defaults_fill_only_a_new_form():
     fresh = render(schema, is_new=True)
     filled = {"yes": True, "one": "a", "only": "x", "many": 3, "several": ["a"], "text": "typed"}
     assert read(schema, post(fresh)) == filled and "hush" not in fresh
+    assert "default:" not in fresh
     assert read(schema, post(render(form([], text={"type": "string"}), is_new=True))) == {}
 
 

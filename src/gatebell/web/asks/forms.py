@@ -297,7 +297,7 @@ def _beside(page: _Page, field: Field, name: str) -> _Said:
     words, described = Markup(), []
     if wrong:
         page.shown.append((f"{made_id}-error", f"{_label(field)}: {wrong}"))
-    for kind, text in (("hint", _hint(field)), ("error", wrong)):
+    for kind, text in (("hint", _hint(field, is_new=page.is_new)), ("error", wrong)):
         if text:
             described.append(f"{made_id}-{kind}")
             paragraph = Markup('<p class="{}" id="{}">{}</p>\n')
@@ -312,14 +312,15 @@ def _beside(page: _Page, field: Field, name: str) -> _Said:
     return _Said(made_id, words, refers if described else Markup(), state)
 
 
-def _hint(field: Field) -> str:
+def _hint(field: Field, *, is_new: bool) -> str:
     described, default = field.schema.get("description"), field.schema.get("default", ABSENT)
     named = {code(value): words for value, words in field.options}
     shown = default if isinstance(default, str) else "" if default is ABSENT else code(default)
     shown = named.get(code(default), shown) if default is not ABSENT else shown
     how = {"lines": "one per line", "json": "as JSON"}.get(field.kind) or _format(field)[1]
     limits = describe_limits(field.schema) if field.kind in _LIMITED else ""
-    standard = f"default: {shown}" if shown and not field.secret else ""
+    # In a new form it is in the field.
+    standard = f"default: {shown}" if shown and not (field.secret or is_new) else ""
     rules = ", ".join(filter(None, (how, limits, standard)))
     return "\n".join(filter(None, (described if isinstance(described, str) else "", rules)))
 
