@@ -388,6 +388,42 @@ def test_finished_job_is_deleted_after_a_lost_connection(procrastinate, monkeypa
         eventually(lambda: procrastinate.list_jobs() == [])
 
 
+@pytest.mark.proves("ENG-22")
+def test_fetch_reads_few_of_many_jobs():
+    dsn = postgres_server.add_database("gate_many_jobs")
+    migrate_store(dsn)
+    with psycopg.connect(dsn, autocommit=True) as raw:
+        raw.execute("VACUUM ANALYZE procrastinate_jobs")
+        raw.execute(
+            "INSERT INTO procrastinate_jobs (queue_name, task_name, priority, queueing_lock, args) "
+            "SELECT 'host:h/p', 't', 0, 'gate-run:' || n, '{}' FROM generate_series(1, 300) AS n"
+        )
+        before = count_read(raw)
+        assert len(asyncio.run(fetch(dsn, 20))) == 20
+        eventually(lambda: count_read(raw) - before >= 20)
+        assert count_read(raw) - before < 20 * 60
+
+
+async def fetch(dsn, number):
+    """Fetch jobs as a worker does; return their numbers."""
+    async with procrastinate_engine._build_app(dsn).open_async() as app:
+        found = procrastinate_engine.FairJobs(
+            app.job_manager.connector, SimpleNamespace(has_room=True)
+        )
+        worker = await found.register_worker()
+        return {(await found.fetch_job(["host:h"], worker)).id for _ in range(number)}
+
+
+def count_read(raw):
+    """Return how many jobs statements have read, as far as their connections have ended."""
+    query = (
+        "SELECT sum(seq_tup_read) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes "
+        "WHERE relname = 'procrastinate_jobs') FROM pg_stat_user_tables "
+        "WHERE relname = 'procrastinate_jobs'"
+    )
+    return int(raw.execute(query).fetchone()[0])
+
+
 @pytest.mark.proves("ENG-16")
 def test_store_of_the_version_before_gets_jobs():
     """Its ready runs are handed over by the migration that makes the tables of the engine."""
