@@ -311,7 +311,8 @@ def _lines(sides: list[Contestant], held: list[Held], paces: list[Pace]) -> list
     first = ("engine", "waiting", "memory of a worker", "its idle CPU", "idle CPU of servers")
     rows = [(*first, "answer → resumed p50", "p99", "others")]
     for found in held:
-        base = next((one for one in held if one.size == found.size), held[0])
+        default = [one for one in held if one.who == held[0].who]
+        base = next((one for one in default if one.size == found.size), held[0])
         units = ("MB", "%", "%", "ms", "ms", "%")
         rows.append((found.who, f"{found.size:,}", *cells(found, base, Held._fields[2:8], units)))
     counts = tuple(f"ready runs, {number} worker{'s' * (number > 1)}" for number in WORKERS)
