@@ -10,7 +10,13 @@ from gatebell.domain.enums import RuleKind
 from gatebell.domain.permissions import standing_patterns
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.judgement import judge
-from gatebell.domain.permissions.rules import Rule, covers
+from gatebell.domain.permissions.past_calls import (
+    CallOutcome,
+    PastCall,
+    Pattern,
+    would_answer,
+)
+from gatebell.domain.permissions.rules import Rule, covers, lets_pass
 from gatebell.domain.permissions.shell_lines import Command, Script
 from gatebell.domain.permissions.standing_patterns import (
     find_denial,
@@ -162,3 +168,26 @@ def test_denial_of_edits_is_about_every_tool_that_writes(denied, meets):
         rule = Rule("d-1", RuleKind.DENY, denied, "person:ada", NOW)
         is_same = denied.startswith(tool)
         assert bool(find_denial(f"{tool}(/p/src/*)", [rule])) == (meets or is_same)
+
+
+@pytest.mark.proves("LESS-2")
+@pytest.mark.parametrize(
+    ("path", "passes"),
+    [
+        ("/p/src/a.py", True),
+        ("/p/src/sub/b.py", True),
+        ("/p/src/.env", False),
+        ("/p/src/.husky/pre-commit", False),
+        ("/p/src/sub/.npmrc", False),
+        ("/p/src/../.git/config", False),
+    ],
+)
+def test_standing_grant_for_files_ends_at_hidden_ones(path, passes):
+    call = make_call("Edit", {"file_path": path}, "/p")
+    standing = Rule("g-1", RuleKind.GRANT, "Edit(/p/src/*)", "person:ada", NOW, project="/p")
+    assert lets_pass(standing, call) == passes
+    limited = standing._replace(session="claude/s1")
+    assert lets_pass(limited, call), "of one session, a person may allow it"
+    past = PastCall("a-1", call, "", "", CallOutcome.APPROVED, NOW)
+    assert would_answer(Pattern("Edit(/p/src/*)", "/p"), past) == passes
+    assert bool(propose_standing(call, "/p")) == passes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gatebell.domain.enums import AskStatus, Decision, RuleKind, StrEnum
-from gatebell.domain.permissions.rules import Rule, covers, list_triggers
+from gatebell.domain.permissions.rules import Rule, lets_pass, list_triggers
 from gatebell.domain.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def would_answer(pattern: Pattern, past: PastCall) -> bool:
     """Return whether a grant with this pattern would have let a call of its project pass."""
     if past.client != pattern.client or pattern.project_key not in ("", past.project_key):
         return False
-    return covers(Rule("", RuleKind.GRANT, pattern.text, "", past.settled_at), past.call)
+    return lets_pass(Rule("", RuleKind.GRANT, pattern.text, "", past.settled_at), past.call)
 
 
 def replay(pattern: Pattern, calls: Iterable[PastCall]) -> Replay:

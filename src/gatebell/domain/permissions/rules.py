@@ -172,6 +172,17 @@ def covers(rule: Rule, call: Call) -> bool:
     return _matches(words, call.subject, strict=False)
 
 
+def lets_pass(rule: Rule, call: Call) -> bool:
+    """Return whether a grant lets this call pass, if no gate holds it.
+
+    Hidden files decide what programs do. So a grant without an end covers none below its `*`.
+    """
+    words = split_pattern(rule.pattern)[1] or ""
+    below = call.subject[len(words) - 1 :] if words.endswith("*") else ""
+    is_hidden = call.tool in WRITERS and any(one.startswith(".") for one in below.split("/"))
+    return covers(rule, call) and not (is_hidden and rule.is_standing)
+
+
 def leaves(call: Call, folders: Iterable[str]) -> bool:
     """Return whether the call writes a file outside any of these folders (real paths)."""
     inside = all(call.real_path.startswith(f"{one.rstrip('/')}/") for one in folders)

@@ -19,14 +19,19 @@ from gatebell.domain.permissions.ordinary_programs import CHECKERS
 from gatebell.domain.permissions.patterns import propose_pattern
 from gatebell.domain.permissions.programs import PASS, PROGRAMS
 from gatebell.domain.permissions.reading_programs import only_reads
-from gatebell.domain.permissions.rules import forbids, list_triggers, split_pattern
+from gatebell.domain.permissions.rules import (
+    Rule,
+    forbids,
+    lets_pass,
+    list_triggers,
+    split_pattern,
+)
 from gatebell.domain.permissions.shell_lines import Command, Script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gatebell.domain.permissions.calls import Call
-    from gatebell.domain.permissions.rules import Rule
 
 # Words in which a shell changes nothing, one blank between two of them.
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]+(?: [A-Za-z0-9_./:@%+,=-]+)*")
@@ -73,8 +78,9 @@ _NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 def propose_standing(call: Call, project: str) -> str:
     """Return the pattern that could be allowed for good instead of this call; empty if none."""
     for pattern in (propose_pattern(call, _NO_TIME), call.pattern):
+        rule = Rule("", RuleKind.GRANT, pattern, "", _NO_TIME)
         is_shown = 0 < len(pattern) <= _MAX_LENGTH
-        if is_shown and not call.has_more and not why_not_standing(pattern, project):
+        if is_shown and lets_pass(rule, call) and not why_not_standing(pattern, project):
             return pattern
     return ""
 

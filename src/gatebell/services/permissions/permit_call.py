@@ -21,10 +21,10 @@ from gatebell.domain.permissions.host_questions import QUESTIONS, build_requests
 from gatebell.domain.permissions.rules import (
     Rule,
     build_used_event,
-    covers,
     forbids,
     in_scope,
     leaves,
+    lets_pass,
 )
 from gatebell.errors import AlreadySettledError, FrozenError, UsageError
 from gatebell.ports.calls.waiting_calls import Held as Held, Permission as Permission  # noqa: PLC0414  exported
@@ -72,7 +72,7 @@ def by_rule(
     for rule in rules:
         if (
             rule.kind == RuleKind.GRANT
-            and covers(rule, call)
+            and lets_pass(rule, call)
             and _is_same_client(store, rule, origin)
             and _passes(store, rule, gates, beyond)
         ):
@@ -118,7 +118,7 @@ def list_standing(store: Store, call: Call, origin: Origin) -> list[Rule]:
         rule
         for rule in rules
         if rule.is_standing
-        and covers(rule, call)
+        and lets_pass(rule, call)
         and _is_same_client(store, rule, origin)
         and _passes(store, rule, gates, [])
     ]
