@@ -12,7 +12,7 @@ import threading
 from glob import glob
 from typing import NamedTuple
 
-PACKAGES = {"@anthropic-ai/claude-code": "2.1.325", "@openai/codex": "0.166.0"}
+PACKAGES = {"@anthropic-ai/claude-code": "2.1.328", "@openai/codex": "0.169.0"}
 _NEW_NETWORK = 0x40000000
 
 
