@@ -63,8 +63,8 @@ Claude Code compares text. So it does not notice these lines, and they run unask
 - a file that does it later, such as a hook of git that the line writes
 - a word that is put together while it runs, if the line has none of the words: `git pu*`
 - a name in capitals: `./Deploy.ps1`
-- a here-document for an interpreter, backticks in a here-document, and what follows `;` in its
-  first line; a text that a loop reads
+- a here-document for ssh or an interpreter, backticks in a here-document, and what follows `;` in
+  its first line; a text that a loop reads
 
 `gate gates test` judges such a line too, and then says which host does not notice it.
 

@@ -87,10 +87,10 @@ def test_text_after_a_here_document_is_not_noticed():
         'cat <<EOF\n`echo "${x:-\\`g"i"t push\\`}"`\nEOF',
         "while read c; do $c; done <<< 'git push'",
         "node <<'A'\nrun('git push')\nA",
+        "ssh host <<-'A'\n\tgit push\n\tA",
     ):
         assert is_held(line) and not claude_notices(line, parse), line
     for line in (
-        "ssh host <<-'A'\n\tgit push\n\tA",
         "source /dev/stdin <<A\ngit push\nA",
         "cat <<A && git push\nx\nA",
         "cat <<A\n$(git push)\nA",

@@ -433,6 +433,35 @@ def test_form_of_an_agent_is_answered_in_the_inbox(played):
 
 
 @pytest.mark.proves("ACP-7")
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("Red, warm, Blue", {"question_0": ["red", "blue"]}),
+        ("Blue", {"question_0": ["blue"]}),
+        ("something else", {"question_0_custom": "something else"}),
+    ],
+)
+def test_several_choices_and_other_words_fit_their_fields(desk, said, content):
+    # The form of claude-agent-acp 0.49.0 for a question of claude with several choices.
+    colours = [{"const": "red", "title": "Red, warm"}, {"const": "blue", "title": "Blue"}]
+    fields = {
+        "question_0": {"type": "array", "title": "Colours", "items": {"anyOf": colours}},
+        "question_0_custom": {"type": "string", "title": "Other"},
+    }
+    form = {"questions": [{"question": "Which?\nColours"}], "answers": {"Which?\nColours": said}}
+    desk.ruling = Ruling(True, input=form)
+    desk.turn({"form": {"message": "Which?", "requestedSchema": {"properties": fields}}})
+    ((_, asked, _),) = desk.asked
+    (question,) = asked["questions"]
+    assert question["multiSelect"] and [one["label"] for one in question["options"]] == [
+        "Red, warm",
+        "Blue",
+    ]
+    told = json.loads((desk.folder / "form").read_text())
+    assert told == {"action": "accept", "content": content}
+
+
+@pytest.mark.proves("ACP-7")
 @pytest.mark.parametrize("answer", ["many", None])
 def test_form_without_a_fitting_answer_is_declined(desk, answer):
     desk.ruling = Ruling(False)

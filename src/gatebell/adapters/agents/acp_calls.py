@@ -18,6 +18,8 @@ _KINDS = ("read", "edit", "delete", "move", "search", "execute", "think", "fetch
 _UNASKED = re.compile(r"auto|yolo|bypass|accept|full|danger|dont_?ask|allow", re.IGNORECASE)
 _REVIEWED = re.compile(r"auto[ _-]?review", re.IGNORECASE)
 _ASKING = ("workspace-write", "default", "read-only")
+_OTHER = "_custom"
+"""The end of the name of a field for words that are not among the choices."""
 _YES_NO = {"Yes": True, "No": False}
 
 
@@ -141,41 +143,71 @@ def is_unasked(mode: str) -> bool:
 
 def build_questions(params: dict[str, Any]) -> tuple[str, dict[str, Any], str]:
     """Return the questions of an elicitation as a call of the hosts' question tool."""
-    fields = (params.get("requestedSchema") or {}).get("properties") or {}
     questions = []
-    for name, field in fields.items():
+    for name, field in _list_asked(params).items():
         prompt = f"{params.get('message', '')}\n{field.get('title') or name}".strip()
         about = field.get("description")
         questions.append(
             {
                 "question": f"{prompt}: {about}" if about else prompt,
                 "options": [{"label": label} for label in _labels(field)],
+                "multiSelect": field.get("type") == "array",
             }
         )
     return QUESTIONS, {"questions": questions}, str(params.get("toolCallId") or "")
+
+
+def _list_asked(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields to ask about: our choices take other words too, without a field for them.
+
+    Seen with claude-agent-acp 0.49.0: beside each choice is a field for them.
+    """
+    fields = (params.get("requestedSchema") or {}).get("properties") or {}
+    return {
+        name: field
+        for name, field in fields.items()
+        if not (name.endswith(_OTHER) and name.removesuffix(_OTHER) in fields)
+    }
 
 
 def _labels(field: dict[str, Any]) -> dict[str, Any]:
     """Return the labels of a field's choices, with their values."""
     if field.get("type") == "boolean":
         return _YES_NO
-    if titled := field.get("oneOf"):
+    if field.get("type") == "array":
+        return _labels(field.get("items") or {})
+    if titled := field.get("oneOf") or field.get("anyOf"):
         return {str(one.get("title") or one["const"]): one["const"] for one in titled}
     return {str(value): value for value in field.get("enum") or ()}
 
 
 def build_content(params: dict[str, Any], answered: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answers as the form's content; None if one of them does not fit its field."""
-    content = {}
+    content: dict[str, Any] = {}
     answers = answered.get("answers") or {}
-    fields = params["requestedSchema"]["properties"]
-    for question, (name, field) in zip(answered["questions"], fields.items(), strict=True):
-        said, labels = answers.get(question["question"], ""), _labels(field)
+    asked = _list_asked(params)
+    for question, (name, field) in zip(answered["questions"], asked.items(), strict=True):
+        said = answers.get(question["question"], "")
         try:
-            content[name] = labels[said] if labels else _convert(said, field.get("type"))
+            content[name] = _read_answer(said, field)
         except (KeyError, ValueError):
-            return None
+            if not said or f"{name}{_OTHER}" not in params["requestedSchema"]["properties"]:
+                return None
+            content[f"{name}{_OTHER}"] = said
     return content
+
+
+def _read_answer(said: str, field: dict[str, Any]) -> Any:
+    labels = _labels(field)
+    if field.get("type") != "array":
+        return labels[said] if labels else _convert(said, field.get("type"))
+    chosen = []
+    while said:
+        # A label may have a comma of its own, so the longest one that fits is meant.
+        label = max((one for one in labels if f"{said}, ".startswith(f"{one}, ")), key=len)
+        chosen.append(labels[label])
+        said = said[len(label) + 2 :]
+    return chosen
 
 
 def _convert(said: str, type_name: str | None) -> Any:

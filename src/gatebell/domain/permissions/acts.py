@@ -29,7 +29,7 @@ TRIGGERS: dict[Act, tuple[str, ...]] = {
     ),
     Act.PUBLISH: (
         "*publish*", "*PublishProfile*", "*PublishContainer*", "*npm*pub*", "*npm *unp*", "*npm *depr*", "*npm dep *", "*npm pu", "*npm pu *", "*upload*", "*release*", "*yank*", "*dist-tag*", "*npm *dist*",
-        "*fastlane *", "*jib", "*jib *", "*jib:*",
+        "*fastlane *", "*jib", "*jib *", "*jib:build*",
         "*deprecate*", "*type=registry*", "*imagetools*", "*skopeo*", "*regctl*", "*crane c*", "*oras c*",
         "np", "np *", "*npx np*", "*npx * np", "*npx * np *", "*npx * np@*", "*dlx np*", "*bunx *np", "*bunx *np *",
         "*bun x np*", "*npm *exec*np", "*npm *exec*np *", "ko *",
@@ -56,7 +56,7 @@ TRIGGERS: dict[Act, tuple[str, ...]] = {
     ),
     # The last ones are a shell that reads its commands: from a pipe, or from the line.
     Act.EVAL: (
-        "*eval *", "*/dev/stdin*", "*ssh *<<*",
+        "*eval *", "*/dev/stdin*",
         *(f"{before}{shell}{after}" for shell in ("sh", "bash", "zsh") for before in ("", "* ")
           for after in ("", " -", " -s*", " -e", " -x", " -ex", " -eu*", " /dev/stdin*")),
     ),
