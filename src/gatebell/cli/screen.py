@@ -40,9 +40,11 @@ def can_prompt() -> bool:
 
 def columns() -> int:
     try:
-        return max(40, os.get_terminal_size(1).columns)
+        found = os.get_terminal_size(1).columns
     except OSError:
-        return 100
+        found = 0
+    # Some terminals do not know their width.
+    return max(40, found) if found else 100
 
 
 def print_json(document: Any, out: TextIO | None = None) -> None:
