@@ -241,7 +241,7 @@ def test_approvals_that_look_different_are_never_answered_together(web, tab):
         f"{second.id}:{second.digest}",
     )
     button(page, "Approve").click()
-    expect(page.get_by_role("alert")).to_contain_text("not the same question")
+    expect(page.get_by_role("alert")).to_contain_text("Not the same question")
     assert web.get(first.id).pending and web.get(second.id).pending
 
 
@@ -264,7 +264,7 @@ def test_approval_can_last_longer_or_change_the_input(web, tab):
     page.goto(f"{web.url}/asks/{second.id}")
     page.get_by_text("Change first").click()
     button(page, "Approve as edited").click()
-    expect(page.get_by_role("alert")).to_contain_text("the input is unchanged")
+    expect(page.get_by_role("alert")).to_contain_text("The input is unchanged")
     page.get_by_label("The command that runs instead").fill("git push origin dev")
     button(page, "Approve as edited").click()
     expect(page.locator(".banner.good")).to_contain_text("is approved")
