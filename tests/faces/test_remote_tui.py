@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from tests.support.server_world import server_world
 from tests.support.tui_play import lone_ask, play_on_server, waiting_run
 
 from gatebell.domain.enums import RunState
+from gatebell.tui.server_view import ServerView
 
 __all__ = ["server_world"]
 
@@ -81,3 +84,22 @@ def test_screen_shows_why_a_token_sees_nothing(play):
         await played.until("scope")
 
     play(act, "agent")
+
+
+@pytest.mark.proves("TUI-20")
+def test_slow_server_is_read_visibly(play, monkeypatch):
+    replied, read = threading.Event(), ServerView.list_waiting
+
+    def read_slowly(view):
+        assert replied.wait(30)
+        return read(view)
+
+    monkeypatch.setattr(ServerView, "list_waiting", read_slowly)
+    monkeypatch.setattr("gatebell.tui.list_screen._SLOW_SECONDS", 0.01)
+
+    async def act(played):
+        await played.until("Reading …")
+        replied.set()
+        await played.until("Nothing is waiting for you", gone="Reading …")
+
+    play(act)

@@ -39,6 +39,7 @@ _LEAST_FOR_PREVIEW = 17
 _MAX_LIST_SHARE = 0.45
 _PREVIEW_AFTER_SECONDS = 0.04
 _EDGES = 2
+_SLOW_SECONDS = 1.0
 _MANY_ROWS = 1_000
 """More rows are read on a thread, so that the keys do not wait."""
 
@@ -108,6 +109,19 @@ class ListScreen(WorkScreen):
 
     def on_mount(self) -> None:
         self._list.focus()
+        self.set_timer(_SLOW_SECONDS, self._show_that_it_reads)
+
+    def _show_that_it_reads(self) -> None:
+        """Say it if the open list is not there yet, such as on a slow server."""
+        if not self._list.is_filled and not self.query_one("#problem").display:
+            nothing = self.query_one("#nothing", Static)
+            nothing.update("Reading …")
+            nothing.display = True
+
+    def show_problem(self, sentence: str) -> None:
+        super().show_problem(sentence)
+        if sentence and not self._list.is_filled:
+            self.query_one("#nothing").display = False
 
     def on_screen_resume(self) -> None:
         # A row that went away is now the one that the person has just answered.
@@ -263,6 +277,7 @@ class ListScreen(WorkScreen):
         self._preview.border_title = ""
         self._is_back = True
         self._show_list()
+        self.set_timer(_SLOW_SECONDS, self._show_that_it_reads)
         self.look_again()
 
     def action_page(self, pages: int) -> None:

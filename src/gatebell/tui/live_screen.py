@@ -89,9 +89,11 @@ class Following(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield from self.build_body()
+        problem, said = Static(id="problem"), Static(id="said")
+        problem.display = said.display = False
         with Vertical(id="foot"):
-            yield Static(id="problem")
-            yield Static(id="said")
+            yield problem
+            yield said
             yield Static(id="keys")
 
     def on_screen_resume(self) -> None:

@@ -20,6 +20,7 @@ from gatebell.cli.identity import (
     open_backend,
 )
 from gatebell.cli.screen import add_colour, can_prompt, print_json, wrap
+from gatebell.cli.status_line import show_progress
 from gatebell.domain.enums import RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from gatebell.domain.people.principals import Caller
     from gatebell.domain.permissions.rules import Rule
     from gatebell.install.plans import Change, Plan
+
+
+_WAITING = "Waiting for the server"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -148,7 +152,8 @@ def _check_person_of_server(args: argparse.Namespace, deed: str) -> Caller:
     """Refuse an agent whose token may not approve: also its own token bears a person's name."""
     backend, who = open_backend(args)
     if who.agent and who.verified:
-        who = who._replace(verified=server_access.may_approve(backend))
+        with show_progress(_WAITING):
+            who = who._replace(verified=server_access.may_approve(backend))
     must_be_a_person(who, deed)
     return who
 
@@ -200,9 +205,10 @@ def read_rules(place: Place) -> Rules:
 
 def _list_rules_of_server() -> list[Rule]:
     """Return the gates and denials of the server; none for a token that may not read them."""
-    if "read" not in server_access.describe_token().scopes:
-        return []
-    return wiring.open_backend().gates()
+    with show_progress(_WAITING):
+        if "read" not in server_access.describe_token().scopes:
+            return []
+        return wiring.open_backend().gates()
 
 
 def _sort_rules(rules: list[Rule], place: Place) -> Rules:
