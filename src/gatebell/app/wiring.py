@@ -79,20 +79,20 @@ def _must_have_store() -> None:
         )
 
 
-def open_backend(token: str = "", watcher: ServerWatcher | None = None) -> Backend:
+def open_backend(token: str = "", watch: Callable[[str], ServerWatcher] | None = None) -> Backend:
     """Return the side that keeps the asks: the server of the settings, else the store.
 
     Args:
         token: speak to the server with this token, not with that of the settings
-        watcher: learns that the server is slow, away or back
+        watch: makes, of the server's address, what learns that it is slow, away or back
     """
     if server := settings.server(os.environ):
         # Imported here and below: each side loads only its own code.
         from gatebell.app.server_access import open_server
 
         backend = open_server(server, token)
-        if watcher:
-            backend.watch(watcher)
+        if watch:
+            backend.watch(watch(server))
         return backend
     return local_backend(open_store())
 

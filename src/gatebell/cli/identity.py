@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
-from gatebell.app import server_access, settings, wiring
+from gatebell.app import server_access, wiring
 from gatebell.errors import AgentRefusedError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from gatebell.domain.people.principals import Caller
     from gatebell.ports.backends.backend import Backend
+    from gatebell.ports.backends.server_watcher import ServerWatcher
     from gatebell.ports.store import Store
 
 
@@ -56,13 +56,14 @@ def open_backend(args: argparse.Namespace, *, has_notices: bool = True) -> tuple
 
 def open_asks(token: str = "") -> Backend:
     """Return the side that keeps the asks; say on stderr when a server is slow or away."""
-    server = settings.server(os.environ)
-    if not server:
-        return wiring.open_backend(token)
+    return wiring.open_backend(token, _watch)
+
+
+def _watch(server: str) -> ServerWatcher:
     # Imported here: a store needs no notices.
     from gatebell.cli.server_notices import ServerNotices
 
-    return wiring.open_backend(token, ServerNotices(server))
+    return ServerNotices(server)
 
 
 def open_reader(args: argparse.Namespace) -> Backend:
