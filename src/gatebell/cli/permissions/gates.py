@@ -9,7 +9,6 @@ Claude Code.
 
 Example: gate gates add 'Bash(make release *)'
 Example: gate gates test 'sudo -u me git push'
-Example: gate gates test --history ~/.bash_history
 """
 
 from __future__ import annotations
