@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -15,7 +16,10 @@ from tests.support.waiting import eventually
 from tests.support.web_server import WebServer
 
 from gatebell.domain.asks.answers import Given
-from gatebell.services.asks import answer_ask
+from gatebell.domain.asks.asks import Origin
+from gatebell.errors import StoreError
+from gatebell.services.asks import answer_ask, create_ask
+from gatebell.services.asks.create_ask import Request
 from gatebell.services.people import manage_people
 from gatebell.testing import MemoryStore
 from gatebell.web import server as serving
@@ -198,3 +202,25 @@ def test_stopping_sends_streams_and_waits_home_at_once(server):
     assert not stopping.is_alive()
     waiting.close()
     stream.close()
+
+
+@pytest.mark.proves("SRV-55")
+@pytest.mark.parametrize(
+    ("more", "is_told"), [(set(), True), ({"run:1"}, True), ({"603a11"}, False)]
+)
+def test_wait_hears_before_events_are_sealed(monkeypatch, more, is_told):
+    """Unless a token may have ended: then the wait looks at its token first."""
+    store = MemoryStore()
+    ask = create_ask.ask(store, Request("Go?"), Origin(), a_person()).ask
+    hub = Hub(store)
+    monkeypatch.setattr(store.audit, "entries", fail)
+    changes = SimpleNamespace(changes=lambda: [frozenset({ask.id} | more)])
+    loop = SimpleNamespace(call_soon_threadsafe=lambda do, *words: do(*words))
+    with hub.waits.join(ask.id) as wait:
+        with pytest.raises(StoreError):
+            hub._publish(changes, loop)
+        assert (wait.news is not None) is is_told
+
+
+def fail(*_):
+    raise StoreError("another process seals")
