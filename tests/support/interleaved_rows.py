@@ -43,6 +43,7 @@ class Team:
         self.device = add_device(store, "eve", endpoint=f"{_ENDPOINT}/old", **device)
         self.code, self.chat = self._invite(store, self.eve)
         self.other_code, _ = self._invite(store, ADA)
+        self.ask = create_ask.ask(store, Request("Go?"), Origin(), ADA).ask
 
     def _invite(self, store, whose):
         known = set(store.chats.all())
@@ -93,6 +94,10 @@ class Team:
     def use_other_code(self, store):
         """Link the same account to another person."""
         return self._use(store, self.other_code)
+
+    def answer_by_chat(self, store):
+        by_chat = self.eve._replace(chat_link=self.chat.id)
+        return answer_ask.answer(store, self.ask.id, by_chat, Given("this"))
 
     def remove_chat(self, store):
         return store.chats.remove(self.chat.id, [])
