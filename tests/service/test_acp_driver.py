@@ -462,6 +462,25 @@ def test_several_choices_and_other_words_fit_their_fields(desk, said, content):
 
 
 @pytest.mark.proves("ACP-7")
+def test_field_that_may_be_null_is_a_text(desk):
+    field = {"title": "Why", "anyOf": [{"type": "string"}, {"type": "null"}]}
+    form = {"questions": [{"question": "Why"}], "answers": {"Why": "because"}}
+    desk.ruling = Ruling(True, input=form)
+    desk.turn({"form": {"requestedSchema": {"properties": {"why": field}}}})
+    assert desk.asked[0][1]["questions"][0]["options"] == []
+    told = json.loads((desk.folder / "form").read_text())
+    assert told == {"action": "accept", "content": {"why": "because"}}
+
+
+@pytest.mark.proves("ACP-7")
+def test_choice_without_an_answer_is_declined(desk):
+    field = {"type": "array", "title": "Colours", "items": {"enum": ["red"]}}
+    desk.ruling = Ruling(True, input={"questions": [{"question": "Colours"}], "answers": {}})
+    desk.turn({"form": {"requestedSchema": {"properties": {"colours": field}}}})
+    assert json.loads((desk.folder / "form").read_text()) == {"action": "decline"}
+
+
+@pytest.mark.proves("ACP-7")
 @pytest.mark.parametrize("answer", ["many", None])
 def test_form_without_a_fitting_answer_is_declined(desk, answer):
     desk.ruling = Ruling(False)

@@ -176,7 +176,9 @@ def _labels(field: dict[str, Any]) -> dict[str, Any]:
         return _YES_NO
     if field.get("type") == "array":
         return _labels(field.get("items") or {})
-    if titled := field.get("oneOf") or field.get("anyOf"):
+    # A field that may be null also has `anyOf`, without values.
+    titled = field.get("oneOf") or [one for one in field.get("anyOf") or () if "const" in one]
+    if titled:
         return {str(one.get("title") or one["const"]): one["const"] for one in titled}
     return {str(value): value for value in field.get("enum") or ()}
 
@@ -201,12 +203,12 @@ def _read_answer(said: str, field: dict[str, Any]) -> Any:
     labels = _labels(field)
     if field.get("type") != "array":
         return labels[said] if labels else _convert(said, field.get("type"))
-    chosen = []
-    while said:
+    chosen, left = [], f"{said}, "
+    while left:
         # A label may have a comma of its own, so the longest one that fits is meant.
-        label = max((one for one in labels if f"{said}, ".startswith(f"{one}, ")), key=len)
+        label = max((one for one in labels if left.startswith(f"{one}, ")), key=len)
         chosen.append(labels[label])
-        said = said[len(label) + 2 :]
+        left = left.removeprefix(f"{label}, ")
     return chosen
 
 
