@@ -400,6 +400,21 @@ def test_bridge_brings_updates_and_waits_for_its_lock(store, listen):
     assert lock.is_released
 
 
+@pytest.mark.proves("CHAT-8", "CHAT-13")
+def test_update_that_outlasts_the_stop_keeps_the_lock(store, monkeypatch):
+    monkeypatch.setattr(bridge, "_ENDS_WITHIN_SECONDS", 0)
+    begun, over, lock = threading.Event(), threading.Event(), Lock()
+    chat = Chat(lambda _take, _threads: begun.set() or over.wait(20))
+    made = Bridge(store, chat, lock, chat_calls=True)
+    made.start()
+    assert begun.wait(20)
+    made.stop()
+    assert not lock.is_released
+    over.set()
+    made._thread.join(20)
+    assert lock.is_released
+
+
 @pytest.mark.proves("CHAT-9")
 def test_bridge_goes_on_after_errors_and_logs_each_once(listen, caplog):
     busy = DeliveryError("busy", wait_seconds=42.0)

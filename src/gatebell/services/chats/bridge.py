@@ -49,8 +49,6 @@ class Bridge:
         with suppress(Exception):
             self._chat.stop()
         self._thread.join(_ENDS_WITHIN_SECONDS)
-        if not self._thread.is_alive():
-            self._lock.release()
 
     def _run(self) -> None:
         is_held = False
@@ -64,6 +62,8 @@ class Bridge:
             except Exception as error:
                 pause = self._complain(error)
             self._stopped.wait(pause)
+        # Here, so that an update that lasts longer keeps it until its end, and no longer.
+        self._lock.release()
 
     def _complain(self, error: Exception) -> float:
         """Log an error, the same one once; return how long to wait."""
