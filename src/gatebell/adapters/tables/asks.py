@@ -154,13 +154,7 @@ class StoredAsks:
         ask = change.ask
         try:
             with self._store.transaction() as at:
-                if change.unless_frozen:
-                    self._store.freezes.refuse()
-                if change.chat_link:
-                    self._store.chats.must_be_linked(change.chat_link)
-                self._lock_owners(change)
-                if change.rules_seen:
-                    self._store.rules.must_still_be(ask.origin.project, change.rules_seen)
+                self._must_be_possible(change)
                 self._write_state(ask, expected_version)
                 if answer:
                     self._write_answer(answer)
@@ -177,14 +171,7 @@ class StoredAsks:
                     self._db.write("insert_message", message_row(change.message))
                 if change.erase_secret and ask.token_digest:
                     self._db.write("erase_secret", {"ask_id": ask.id})
-                if change.grant:
-                    self._store.rules.write(change.grant)
-                for shadow_id in change.suspends:
-                    self._store.rules.suspend(shadow_id)
-                for rule_id in change.ends:
-                    self._store.rules.end_at_once(rule_id, at)
-                if change.alarm:
-                    self._store.notes.write(change.alarm, at)
+                self._write_rules(change, at)
                 if change.visit:
                     self._db.write("write_visit", visit_row(change.visit))
                 if change.turn:
@@ -206,6 +193,26 @@ class StoredAsks:
         if answer.attachments:
             self._store.attachments.use(answer.attachments)
         self._db.write("insert_answer", answer_row(answer))
+
+    def _must_be_possible(self, change: Change) -> None:
+        """Undo a change that is refused now, and lock what comes before its ask, in this order."""
+        if change.unless_frozen:
+            self._store.freezes.refuse()
+        if change.chat_link:
+            self._store.chats.must_be_linked(change.chat_link)
+        self._lock_owners(change)
+        if change.rules_seen:
+            self._store.rules.must_still_be(change.ask.origin.project, change.rules_seen)
+
+    def _write_rules(self, change: Change, at: str) -> None:
+        if change.grant:
+            self._store.rules.write(change.grant)
+        for shadow_id in change.suspends:
+            self._store.rules.suspend(shadow_id)
+        for rule_id in change.ends:
+            self._store.rules.end_at_once(rule_id, at)
+        if change.alarm:
+            self._store.notes.write(change.alarm, at)
 
     def _lock_owners(self, change: Change) -> None:
         """Lock the tasks and runs that the change wakes, before its ask."""
