@@ -51,7 +51,6 @@ _REASONS = Path(__file__).parent / "pairs_not_interleaved.txt"
 _WORK = (OneAsk, SecretAsk, AnsweredAsk, Opening, OneRun, Session, Needs, Working)
 _ROWS = (Team, Groups, Grant, Shadow, Frozen, Posting, Files, NewFile, Hosts, Mail)
 _WRITES = re.compile(r"(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)")
-_LOCKS = re.compile(r"FROM (\w+)[^()]*FOR (?:UPDATE|SHARE)(?: OF (\w+))?", re.DOTALL)
 _ADVISORY = re.compile(r"advisory_xact_lock\w*\((\d+)")
 
 

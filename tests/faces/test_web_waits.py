@@ -208,10 +208,12 @@ def test_runaway_session_leaves_other_sessions_alone(inbox):
 @pytest.mark.proves("SRV-54")
 def test_asker_takes_no_name_of_another_person(inbox):
     agent = inbox.client("ask", name="ci")
-    inbox.token("answer", name="ada")
+    for name in ("ada", "claude"):
+        inbox.token("answer", name=name)
     for name, code in (
         *(("Ada (verified)", 400), ("ada", 400), ("person:zoe", 400)),
-        *(("ada's claude", 201), ("ci", 201), ("person:ci", 201), ("", 201)),
+        *(("person:claude", 400), ("claude (verified)", 400)),
+        *(("ada's claude", 201), ("claude", 201), ("ci", 201), ("person:ci", 201), ("", 201)),
     ):
         asked = agent.post("/api/asks", json={"prompt": f"{name}?", "agent": name})
         assert asked.status_code == code, (name, asked.text)

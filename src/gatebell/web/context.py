@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from gatebell.domain.enums import AgentCli
 from gatebell.domain.people.logins import session_prefix
 from gatebell.domain.people.principals import Caller, Sighting, person
 from gatebell.web.problems import Problem
@@ -138,7 +139,8 @@ class WebRequest(NamedTuple):
         """Return an asker's name as people see it; refuse one that looks like another person's."""
         own = self.who.person
         wanted = given.casefold().removeprefix("person:").split("(")[0].strip()
-        if not given or wanted == own.casefold():
+        # A program has its own name also where a person is called Claude.
+        if not given or wanted == own.casefold() or given in tuple(AgentCli):
             return given or own
         if given.casefold().startswith("person:") or any(
             wanted == one.name.casefold() for one in self.store.people.all()
