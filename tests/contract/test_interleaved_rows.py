@@ -77,10 +77,6 @@ def check_people(store, second):
     assert len(accounts) <= 1, (second, "an account belongs to one person")
 
 
-def is_login(result):
-    return isinstance(result, str) and len(result) > 30 and not result.startswith("gate_")
-
-
 @pytest.mark.proves("PG-3")
 @pairs(Groups)
 def test_group_has_the_members_of_one_list(together, first, second):

@@ -16,12 +16,12 @@ from gatebell.web.api.schemas import BYTES, faults
 from gatebell.web.context import COOKIE, WebRequest
 from gatebell.web.problems import Problem
 
-_MORE_RIGHTS = "A person who manages this inbox can make a token for you that has it"
-
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from gatebell.web.context import Row, WebContext
+
+_MORE_RIGHTS = "A person who manages this inbox can make a token for you that has it"
 
 
 async def admit(web_context: WebContext, row: Row, request: Request) -> WebRequest:
