@@ -12,6 +12,7 @@ from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import ChannelKind, NoticeKind
 from gatebell.domain.notifications.messages import Delivery
 from gatebell.domain.notifications.routes import Route
+from gatebell.domain.permissions.calls import make_call
 from gatebell.errors import DeliveryError
 from gatebell.ports.channels import Post
 from gatebell.services.asks import answer_ask, ask_messages
@@ -63,9 +64,15 @@ def test_question_is_sent_as_a_card_and_remembered(store):
 
 @pytest.mark.proves("CHAT-7")
 def test_setting_of_calls_reaches_the_card(store):
-    bot, asked = Bot(), ask(store, "Who?", "form", schema={})
-    send_all(store, post_of(store, bot, chat_calls=False)._replace(url=""))
-    assert not bot.cards[0].buttons and bot.cards[0].link == "", asked
+    bot = Bot()
+    for takes, url in ((False, ""), (True, URL)):
+        ask(store, f"Run it {takes}?", call=make_call("Bash", {"command": "make"}))
+        # Its host may show it first.
+        store.clock.advance(120)
+        send_all(store, post_of(store, bot, chat_calls=takes)._replace(url=url))
+    without, with_ = bot.cards
+    assert not without.buttons and "chat_calls" in without.foot and without.link == ""
+    assert with_.buttons and with_.link
 
 
 @pytest.mark.proves("CHAT-4")

@@ -80,7 +80,8 @@ def test_one_person_has_a_bounded_number_of_devices(store):
         add_device(store, endpoint=f"https://fcm.googleapis.com/{number}")
     with pytest.raises(UsageError, match="remove one first"):
         add_device(store, endpoint="https://fcm.googleapis.com/more")
-    add_device(store, endpoint="https://fcm.googleapis.com/0"), "the same browser again"
+    # The same browser again, and that of another person.
+    add_device(store, endpoint="https://fcm.googleapis.com/0")
     add_device(store, "sue", "https://fcm.googleapis.com/hers")
     assert len(store.devices.all()) == MAX_DEVICES + 1
 
