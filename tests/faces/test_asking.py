@@ -291,6 +291,7 @@ def test_answer_that_could_not_be_printed_is_not_taken(world):
         (["ask", "Q", "--kind", "choice"], "needs options"),
         (["ask", "Q", "--schema", "{no"], "not valid JSON"),
         (["ask", "Q", "--schema", "/none"], "cannot read"),
+        (["ask", "Q", "--context", "a text"], "--context takes a file, or - for standard input"),
         (["ask", "Q", "--schema", "{}", "--default", "{"], "must be valid JSON"),
         (["ask", "Q", "--timeout", "soon"], "300, 90s"),
         (["ask", "Q", "--priority", "soon"], "urgent"),

@@ -77,6 +77,7 @@ def test_freeze_is_shown_and_only_people_lift_it(world):
     assert gate("freeze", "--show").out == "Nothing is frozen.\n"
     frozen = json.loads(gate("freeze", "--reason", "the \x1b[31mrelease", "--json").out)
     assert frozen["frozen"] and frozen["by"] == "person:ada"
+    assert "your reason is not kept" in gate("freeze", "--reason", "another").out
     waiting = world.ask("Which?")
     for command in (["inbox"], ["list"], ["freeze"], ["freeze", "--show"], ["show", waiting]):
         shown = gate(*command).out

@@ -56,7 +56,7 @@ HELP = (
     ("d", "its changes"),
     ("l", "its log"),
     ("s", "stop it, with a reason"),
-    ("r", "let it go on after its end"),
+    ("r", "resume it after its end"),
     ("", ""),
     ("? Esc q", "this help, back, quit"),
 )

@@ -265,7 +265,10 @@ def _read_schema(given: str | None) -> Any:
 def _read_context(path: str | None) -> Any:
     if path is None:
         return None
-    text = read_text(path)
+    try:
+        text = read_text(path)
+    except UsageError as error:
+        raise UsageError(f"--context takes a file, or - for standard input: {error}") from None
     try:
         return json.loads(text)
     except ValueError:

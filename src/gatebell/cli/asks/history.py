@@ -69,7 +69,7 @@ def _find_project(given: str) -> str:
 
 def _describe_nothing(wanted: HistoryFilter) -> str:
     if wanted.search and wanted == HistoryFilter(search=wanted.search):
-        return f"No settled ask contains {inert_line(wanted.search, 100)}."
+        return f"No settled ask has {inert_line(wanted.search, 100)} in its question, note or id."
     return "No settled ask fits this." if any(wanted) else "No ask is settled yet."
 
 

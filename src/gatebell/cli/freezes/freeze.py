@@ -46,4 +46,6 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         print(describe_frozen(freeze))
+        if args.reason:
+            print("Nothing was changed; your reason is not kept.")
     return 0
