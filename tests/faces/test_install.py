@@ -880,6 +880,18 @@ def test_doctor_sees_rules_that_a_host_does_not_know(world, home):
     ]
 
 
+@pytest.mark.proves("HOOK-57")
+def test_rule_that_a_host_does_not_have_yet_is_named(world, home):
+    def judge():
+        return world.ada.gate("gates", "test", "foo x").out.splitlines()
+
+    install(world, "claude")
+    world.plain.gate("gates", "add", "Bash(foo *)")
+    assert judge()[1:] == ["Claude Code does not have this rule yet; run: gate install claude"]
+    install(world, "claude")
+    assert judge()[1:] == []
+
+
 def untold(folder, world, home):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (world.ada.environ | {"HOME": str(home)}).items():

@@ -14,7 +14,9 @@ from gatebell.domain.permissions.acts import GATED_ACTS
 from gatebell.domain.permissions.calls import make_call
 from gatebell.domain.permissions.rules import forbids, in_scope, list_triggers
 from gatebell.domain.text.display import inert
+from gatebell.install.checks import installations
 from gatebell.install.hosts.codex import list_prefixes
+from gatebell.install.records import Installed
 
 if TYPE_CHECKING:
     from gatebell.domain.permissions.calls import Call
@@ -60,6 +62,8 @@ def run_test(rules: list[Rule], line: str, *, as_json: bool) -> int:
         for host, outcome in tested.hosts.items():
             if outcome != tested.outcome:
                 print(f"{_NAMES[host]} does not notice it, so there it runs unasked (docs/held.md)")
+        for sentence in _list_lacking(rules, tested.rule, here):
+            print(sentence)
     return _CODES[tested.outcome]
 
 
@@ -90,6 +94,18 @@ def _find_hosts(line: str, acts: list[str]) -> dict[str, str]:
     found = wiring.find_noticing_hosts(line, prefixes)
     outcomes = (_Outcome.ASKED if noticed else _Outcome.PASSES for noticed in found)
     return dict(zip(_NAMES, map(str, outcomes), strict=True))
+
+
+def _list_lacking(rules: list[Rule], pattern: str, here: str) -> list[str]:
+    """Return a sentence for each installation that does not have a rule yet."""
+    projects = {rule.project for rule in rules if rule.pattern == pattern}
+    return [
+        f"{_NAMES[one.cli]} does not have this rule yet; run: "
+        f"gate install {one.cli}{' --project' if one.project else ''}"
+        for one in installations(os.environ, here)
+        if isinstance(one, Installed) and one.cli in _NAMES and one.project in projects
+        if pattern not in one.held
+    ]
 
 
 def _explain_unmatched(call: Call) -> str:
