@@ -881,7 +881,7 @@ def test_doctor_sees_rules_that_a_host_does_not_know(world, home):
 
 
 @pytest.mark.proves("HOOK-57")
-def test_rule_that_a_host_does_not_have_yet_is_named(world, home):
+def test_rule_that_a_host_lacks_is_named(world, home):
     def judge():
         return world.ada.gate("gates", "test", "foo x").out.splitlines()
 
