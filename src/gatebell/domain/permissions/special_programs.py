@@ -105,7 +105,8 @@ def prints_settings(code: str, renamed: AbstractSet[str]) -> bool:
 
     `renamed` are the names to which the line gives another meaning.
     """
-    found = _SETTINGS_PRINTER.fullmatch(code)
+    # Hooks are to be fast, and only this expression takes half a millisecond to compile.
+    found = _SETTINGS_PRINTER.fullmatch(code) if code.startswith("eval ") else None
     return found is not None and renamed.isdisjoint([found[1], "eval"])
 
 
