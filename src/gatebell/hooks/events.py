@@ -7,7 +7,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gatebell.app import background, environment, wiring
+from gatebell.app import environment, wiring
 from gatebell.domain.asks.asks import Origin
 from gatebell.domain.enums import AgentCli
 from gatebell.domain.permissions.calls import ATTENDED, WRITERS, explain_end
@@ -193,6 +193,9 @@ def tool_used(hook: Hook) -> Reply:
 
 def _hand_over(hook: Hook, backend: Backend) -> Reply:
     """Return the answers of background asks for this session, or nothing."""
+    # Imported here: events about a call have no such answers.
+    from gatebell.app import background
+
     caller = hook.caller
     origin = Origin(cwd=hook.text("cwd"), session=f"{hook.cli}/{hook.text('session_id')}")
     found = background.collect(backend, origin, caller)

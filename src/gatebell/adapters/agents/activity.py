@@ -19,11 +19,11 @@ class AgentActivity:
     """The activity of agents on this machine."""
 
     def tool_call(self, tool: str, given: object, cwd: str) -> Call:
-        from gatebell.adapters.git import changes
+        from gatebell.adapters.git.git_folders import read_branch
         from gatebell.domain.permissions.calls import make_call
         from gatebell.services.permissions.same_call import find_real_path
 
-        made = make_call(tool, given, cwd, changes.read_branch(cwd))
+        made = make_call(tool, given, cwd, read_branch(cwd))
         return made._replace(real_path=find_real_path(made))
 
     def summary(self, origin: Origin, log: str = "") -> str:

@@ -16,9 +16,9 @@ class BacklogFiles:
 
     def terms(self, project: str) -> BacklogTerms:
         # Imported here: most readers of the file do not need the repository.
-        from gatebell.adapters.git import changes
+        from gatebell.adapters.git.git_folders import read_branch
 
-        terms, here = read(project), changes.read_branch(project)
+        terms, here = read(project), read_branch(project)
         # When no branch is checked out, git returns the commit.
         is_commit = len(here) >= _COMMIT_LENGTH and not here.strip("0123456789abcdef")
         return terms if terms.base or is_commit else terms._replace(base=here)

@@ -19,15 +19,6 @@ _PATIENCE_SECONDS = 2.0
 _MAX_BYTES = 200_000
 
 
-def read_branch(folder: str) -> str:
-    """Return the branch or commit that is checked out in this folder, without starting git."""
-    try:
-        folders = git_folders.find(folder)
-        return git_folders.read_head(folders.git_dir).removeprefix("refs/heads/") if folders else ""
-    except (GateError, OSError, ValueError):
-        return ""
-
-
 def describe_changes(folder: str, since: str) -> str:
     """Return the commits since a time, the uncommitted files, and the diff."""
     try:

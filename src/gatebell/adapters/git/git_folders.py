@@ -84,6 +84,15 @@ def read_head(git_dir: str) -> str:
     return ref
 
 
+def read_branch(folder: str) -> str:
+    """Return the branch or commit that is checked out in this folder."""
+    try:
+        folders = find(folder)
+        return read_head(folders.git_dir).removeprefix("refs/heads/") if folders else ""
+    except (GateError, OSError, ValueError):
+        return ""
+
+
 def read_file(path: str) -> bytes:
     """Return all of a small file of git, or b"" if it is missing.
 
