@@ -98,7 +98,7 @@ def options(visit: AskVisit, program: list[str], folder: Path) -> list[str]:
         return []
     terms = visit.terms
     return [
-        *("--add-dir", str(folder)),
+        *("--allowedTools", f"Read(/{folder}/**)"),
         *(("--system-prompt", terms.system_prompt) if terms.system_prompt else ()),
         *(("--mcp-config", terms.mcp_config) if terms.mcp_config else ()),
         *("--resume" if visit.goes_on else "--session-id", visit.session),

@@ -45,7 +45,9 @@ class ClaudeHost:
             raise _build_missing_error(opening.session)
         words = ClaudeDriver().join(order)
         # The asker wrote the first message: the person must see its tool calls before they run.
-        words += ["--permission-mode", "default", "--add-dir", opening.files_folder]
+        # With --add-dir, newer versions ask first whether the person trusts that folder.
+        words += ["--allowedTools", f"Read(/{opening.files_folder}/**)"]
+        words += ["--permission-mode", "default"]
         words += ["--mcp-config", opening.mcp_config] if opening.mcp_config else []
         words += ["--append-system-prompt-file", opening.system_file] if opening.system_file else []
         return [*words, *_build_prompt_arguments(opening)]
