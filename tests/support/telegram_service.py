@@ -28,7 +28,11 @@ class TelegramService(ChatService):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                given = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
+                size = int(self.headers["content-length"])
+                sent = self.rfile.read(size)
+                if len(sent) < size:
+                    return  # the client was killed
+                given = json.loads(sent or b"{}")
                 _, bot, method = self.path.split("/")
                 status, answer = service.act(bot, method, given)
                 body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()

@@ -159,12 +159,13 @@ through_gate() {
     *) return ;;
     esac
     find_gate_folder
-    # In the background: otherwise bash would handle a signal only after gate has ended.
-    run_gate "${words[@]}" <&0 &
-    gate_pid=$!
+    # Before gate starts, so that a signal never ends the script alone.
     trap 'end_gate 130' INT
     trap 'end_gate 143' TERM
     trap 'end_gate 129' HUP
+    # In the background: otherwise bash would handle a signal only after gate has ended.
+    run_gate "${words[@]}" <&0 &
+    gate_pid=$!
     wait "$gate_pid"
     code=$?
     trap - INT TERM HUP
@@ -191,6 +192,8 @@ run_gate() {
 
 end_gate() {
     trap '' INT TERM HUP
+    # A signal may come before gate_pid is set.
+    gate_pid=${!-}
     kill -TERM "$gate_pid" 2>/dev/null
     wait "$gate_pid" 2>/dev/null
     # After Ctrl+C gate has printed how to continue.
