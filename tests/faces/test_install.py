@@ -110,8 +110,8 @@ def test_install_without_a_terminal_needs_yes(world, home):
     assert {file["change"] for file in again["files"]} == {"same"}
 
 
-@pytest.mark.proves("AGT-40")
-@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("\n", 4), ("n\n", 4)])
+@pytest.mark.proves("AGT-40", "SETUP-2")
+@pytest.mark.parametrize(("typed", "code"), [("y", 0), ("", 4), ("n", 4), ("dy", 0), ("dn", 4)])
 def test_install_at_a_terminal_asks_first(world, home, typed, code):
     above, below = pty.openpty()
     process = subprocess.Popen(
@@ -119,10 +119,13 @@ def test_install_at_a_terminal_asks_first(world, home, typed, code):
         env=world.ada.environ, cwd=world.ada.folder, stdin=below, stdout=below, stderr=below,
     )  # fmt: skip
     os.close(below)
-    seen = b""
-    while b"[y/N]" not in seen:
-        seen += os.read(above, 4096)
-    os.write(above, typed.encode())
+    for key in typed or [""]:
+        seen = b""
+        while b"[y/N]" not in seen:
+            seen += os.read(above, 4096)
+        assert (b"+++ " in seen) == (key != typed[:1]), "only d shows the diff"
+        assert b".gemini/settings.json" in seen
+        os.write(above, f"{key}\n".encode())
     assert process.wait(30) == code
     os.close(above)
     assert (home / ".gemini" / "settings.json").exists() == (code == 0)

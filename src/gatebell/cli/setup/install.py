@@ -1,4 +1,4 @@
-"""Set up an agent CLI to ask here: show its rules, hooks, MCP server and instructions, then write them.
+"""Set up an agent CLI to ask here: say what changes, show the diff on request, then write it.
 
 Example: gate install claude
 Example: gate install codex --project --dry-run
@@ -21,7 +21,7 @@ from gatebell.cli.identity import (
 )
 from gatebell.cli.screen import add_colour, can_prompt, print_json, wrap
 from gatebell.cli.status_line import show_progress
-from gatebell.domain.enums import RuleKind
+from gatebell.domain.enums import AgentCli, RuleKind
 from gatebell.domain.people.principals import must_be_a_person
 from gatebell.domain.text.display import inert
 from gatebell.errors import AgentRefusedError, AskCancelledError, UsageError
@@ -39,6 +39,15 @@ if TYPE_CHECKING:
     from gatebell.install.plans import Change, Plan
 
 
+NAMES = {
+    AgentCli.CLAUDE: "Claude Code",
+    AgentCli.CODEX: "Codex",
+    AgentCli.GEMINI: "Gemini CLI",
+    AgentCli.OPENCODE: "opencode",
+    AgentCli.COPILOT: "Copilot CLI",
+    AgentCli.CURSOR: "Cursor (untried)",
+}
+_YES = ("y", "yes")
 _WAITING = "Waiting for the server"
 
 
@@ -88,10 +97,10 @@ def run(args: argparse.Namespace) -> int:
         if not args.yes and (args.json or not can_prompt()):
             raise UsageError("cannot prompt without a terminal; check --dry-run, then add --yes")
     prepared = prepare(args, place)
-    if not args.json:
+    if not args.json and (args.dry_run or args.yes):
         show(prepared.plan)
     if not args.dry_run:
-        if not args.yes and not agree_to(prepared.plan, "Write this?"):
+        if not args.yes and not _agree_to_words(args.cli, prepared):
             raise AskCancelledError("nothing was written")
         write(args, place, prepared)
     nothing = "Everything exists already; nothing was changed."
@@ -238,6 +247,34 @@ def set_gates(args: argparse.Namespace, place: Place, gates: Sequence[str]) -> N
     store.close()
 
 
+def describe(cli: str, prepared: Prepared) -> list[str]:
+    """Say in words what an installation does."""
+    held = "the usual spellings of push, publish, deploy and recursive delete"
+    if cli not in (AgentCli.CODEX, AgentCli.GEMINI):
+        held += ", and before its file tools write outside the project"
+    number = len(prepared.rules.gates)
+    home = os.path.expanduser("~")
+    paths = [one.path for one in prepared.plan.changes if one.word != "same"]
+    shown = ", ".join(path.replace(f"{home}/", "~/", 1) for path in paths)
+    return [
+        f"{NAMES[AgentCli(cli)]} will ask you before {held} ({number} patterns; gate gates lists them).",
+        f"Changes {shown}. To take it back: gate uninstall {cli}",
+    ]
+
+
+def _agree_to_words(cli: str, prepared: Prepared) -> bool:
+    if prepared.plan.changes_nothing:
+        return True
+    for line in describe(cli, prepared):
+        print(wrap(inert(line)))
+    print("d shows the diff.")
+    answer = _read_answer("Write this?")
+    if answer == "d":
+        show(prepared.plan)
+        return agree_to(prepared.plan, "Write this?")
+    return answer in _YES
+
+
 def agree_to(plan: Plan, question: str) -> bool:
     """Name the files once more, because their diff may be long, and ask for a yes."""
     if plan.changes_nothing:
@@ -249,10 +286,14 @@ def agree_to(plan: Plan, question: str) -> bool:
 
 def ask_agreement(question: str) -> bool:
     """Ask for a yes at this terminal; everything else is a no."""
+    return _read_answer(question) in _YES
+
+
+def _read_answer(question: str) -> str:
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{question} [y/N] ").strip().lower()
     except EOFError:
-        return False
+        return ""
 
 
 def show(plan: Plan) -> None:

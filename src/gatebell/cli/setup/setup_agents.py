@@ -13,17 +13,8 @@ from gatebell.install import plans
 from gatebell.install.places import Place
 
 if TYPE_CHECKING:
-    from gatebell.cli.setup.install import Prepared
     from gatebell.cli.setup.setup_dialogue import Dialogue
 
-_NAMES = {
-    AgentCli.CLAUDE: "Claude Code",
-    AgentCli.CODEX: "Codex",
-    AgentCli.GEMINI: "Gemini CLI",
-    AgentCli.OPENCODE: "opencode",
-    AgentCli.COPILOT: "Copilot CLI",
-    AgentCli.CURSOR: "Cursor (untried)",
-}
 _INSTALLED, _EXISTED, _SKIPPED = "installed", "existed", "skipped"
 
 
@@ -36,7 +27,7 @@ def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, str]:
     """Install the gates; return what was done for each program."""
     chosen = args.agent or find_agents()
     if not chosen:
-        names = ", ".join(_NAMES.values())
+        names = ", ".join(install.NAMES.values())
         dialogue.say(f"None of these programs is on the PATH: {names}.")
         dialogue.say("Later: gate setup, or gate install NAME.")
     told: set[str] = set()
@@ -44,14 +35,15 @@ def run(args: argparse.Namespace, dialogue: Dialogue) -> dict[str, str]:
 
 
 def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str, told: set[str]) -> str:
-    place, name = Place("", os.environ), _NAMES[AgentCli(cli)]
+    place, name = Place("", os.environ), install.NAMES[AgentCli(cli)]
     wanted = argparse.Namespace(**vars(args) | {"cli": cli, "gate": [], "no_gate": []})
     install.check_gatekeeper(wanted, place)
     prepared = install.prepare(wanted, place)
     if prepared.plan.changes_nothing:
         dialogue.say(f"{name} is set up already.")
         return _EXISTED
-    _describe(dialogue, cli, prepared)
+    for line in install.describe(cli, prepared):
+        dialogue.say(line)
     answer = dialogue.choose("Set it up? (d shows the diff)", "ynd", "y") if dialogue.asks else "y"
     if answer == "d":
         install.show(prepared.plan)
@@ -64,16 +56,3 @@ def _install(args: argparse.Namespace, dialogue: Dialogue, cli: str, told: set[s
             dialogue.say(f"- {note}")
     told.update(prepared.plan.notes)
     return _INSTALLED
-
-
-def _describe(dialogue: Dialogue, cli: str, prepared: Prepared) -> None:
-    name = _NAMES[AgentCli(cli)]
-    held = "the usual spellings of push, publish, deploy and recursive delete"
-    if cli not in (AgentCli.CODEX, AgentCli.GEMINI):
-        held += ", and before its file tools write outside the project"
-    number = len(prepared.rules.gates)
-    dialogue.say(f"{name} will ask you before {held} ({number} patterns; gate gates lists them).")
-    home = os.path.expanduser("~")
-    paths = [one.path for one in prepared.plan.changes if one.word != "same"]
-    shown = ", ".join(path.replace(f"{home}/", "~/", 1) for path in paths)
-    dialogue.say(f"Changes {shown}. To take it back: gate uninstall {cli}")
