@@ -185,14 +185,15 @@ def test_commit_of_another_process_rings(dsn, store, monkeypatch):
 
 @pytest.mark.proves("PG-7")
 def test_stalled_connection_ends_with_an_error(proxy, monkeypatch):
-    monkeypatch.setattr(Wire, "limit", 0.3)
     with closing(open_store(proxy.dsn)) as store:
         ask = open_ask(store)
+        monkeypatch.setattr(Wire, "limit", 0.3)
         began = time.monotonic()
         with pytest.raises(StoreError, match="did not answer for"), store.transaction():  # noqa: PT012  the stall begins inside
             proxy.flows.clear()
             store.asks.pending(1)
         assert time.monotonic() - began < 3
+        monkeypatch.undo()
         proxy.flows.set()
         assert answer_ask.answer(store, ask.id, a_person(), Given("so"))[1].status == "answered"
 

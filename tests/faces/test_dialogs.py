@@ -223,6 +223,7 @@ def test_window_can_be_closed_even_before_it_opens(desk, tool):
     asked = desk.ask(TEXT, tool)
     desk.appear().be_still()
     desk.type("hal")
+    desk.be_still()
     threading.Thread(target=asked.dialog.close).start()
     reply = asked.reply()
     assert reply.outcome == NOTHING and "no longer needed" in reply.why

@@ -263,7 +263,7 @@ trust_level = "trusted"
         found = []
         for folder in glob("/proc/[0-9]*"):
             try:
-                command = Path(folder, "cmdline").read_bytes().decode().split("\0")
+                command = Path(folder, "cmdline").read_bytes().decode(errors="replace").split("\0")
                 ours = mark in Path(folder, "environ").read_bytes()
             except OSError:
                 continue
