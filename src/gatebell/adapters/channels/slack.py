@@ -118,6 +118,7 @@ class SlackChat:
         self._url, self._token, self._app_token = url, token, app_token
         self._ping_seconds = ping_seconds
         self._stopped = threading.Event()
+        self._taking = threading.Lock()
         self._known: set[str] = set()
         """The replies that were taken, so that nothing is said about them again."""
 
@@ -135,11 +136,17 @@ class SlackChat:
             ping_interval=self._ping_seconds,
         )  # fmt: skip
 
+        def take_once(read: ChatUpdate) -> str:
+            # A reply may come as an event while it is read below its question.
+            with self._taking:
+                said = take(read) if read.key not in self._known else ""
+                self._known.add(read.key)
+            return said
+
         def handle(_: Any, request: Any) -> None:
             try:
                 read = read_request(request.type, request.payload)
-                said = take(read) if read else ""
-                self._known |= {read.key} if read else set()
+                said = take_once(read) if read else ""
             except Exception as error:
                 # Without a confirmation: Slack brings it again, or shows that it did not work.
                 _log.warning("an update was not recorded: %s", error)
@@ -150,7 +157,8 @@ class SlackChat:
 
         def catch_up(_: Any, message: dict[str, Any], __: Any = None) -> None:
             if message.get("type") == "hello":
-                self._known = _read_missed(web, take, threads, self._known)
+                with self._taking:
+                    self._known = _read_missed(web, take, threads, self._known)
 
         client.message_listeners.append(catch_up)
         client.socket_mode_request_listeners.append(handle)
